@@ -1,0 +1,86 @@
+//! The one error of this crate.
+//!
+//! The first group is meant for clients: its text is what they read. The second is meant for the log; a client only
+//! learns that something went wrong. [`crate::runtime::http`] is where a variant becomes a status.
+
+use std::error::Error as StdError;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+type Source = Box<dyn StdError + Send + Sync>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The request cannot be read: JSON, an id, a cursor or a limit is not what it should be.
+    #[error("{0}")]
+    Malformed(String),
+    /// The request can be read, but a field's value is not allowed.
+    #[error("{0}")]
+    Invalid(String),
+    #[error("a valid token is needed")]
+    Unauthenticated,
+    #[error("this token has no profile yet; create one with POST /v1/users")]
+    NoProfile,
+    #[error("{0}")]
+    Forbidden(String),
+    #[error("{0}")]
+    NotFound(String),
+    #[error("{0}")]
+    Conflict(String),
+    #[error("{0}")]
+    TooLarge(String),
+
+    #[error("environment variable {name} {problem}")]
+    Config { name: &'static str, problem: String },
+    #[error("dynamodb {operation} failed")]
+    Dynamo {
+        operation: &'static str,
+        #[source]
+        source: Source,
+    },
+    #[error("kinesis {operation} failed")]
+    Kinesis {
+        operation: &'static str,
+        #[source]
+        source: Source,
+    },
+    #[error("redis failed")]
+    Redis(#[from] redis::RedisError),
+    /// Something stored or received does not have the shape that we write.
+    #[error("cannot read {what}")]
+    Unreadable {
+        what: &'static str,
+        #[source]
+        source: Source,
+    },
+    /// A bounded number of attempts was used up.
+    #[error("gave up on {0}")]
+    GaveUp(&'static str),
+    #[error("panicked: {0}")]
+    Panicked(String),
+}
+
+impl Error {
+    pub fn dynamo(operation: &'static str) -> impl FnOnce(Source) -> Self {
+        move |source| Self::Dynamo { operation, source }
+    }
+
+    pub fn unreadable<E: Into<Source>>(what: &'static str) -> impl FnOnce(E) -> Self {
+        move |source| Self::Unreadable {
+            what,
+            source: source.into(),
+        }
+    }
+
+    /// This error and everything that caused it, for one log line.
+    pub fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut next = self.source();
+        while let Some(cause) = next {
+            text.push_str(": ");
+            text.push_str(&cause.to_string());
+            next = cause.source();
+        }
+        text
+    }
+}

@@ -1,0 +1,130 @@
+//! Delivering one tweet to a range of followers.
+//!
+//! An invocation serves a bounded number. What is left of the range is cut in two and put on a stream, where each half
+//! meets the same code. Ranges are disjoint, so nobody is served by two of them; a crash repeats a range and loses
+//! nothing, because readers dedupe.
+
+use crate::Result;
+use crate::domain::UserId;
+use crate::domain::event::FanOutPage;
+use crate::runtime::config::Config;
+use crate::stores::follows::IdPage;
+use crate::stores::{EventStream, Follows, Timelines};
+use crate::{domain, runtime};
+
+/// Followers read by one query.
+const QUERY: usize = 1_000;
+
+pub struct FanOut {
+    follows: Follows,
+    timelines: Timelines,
+    pages: EventStream,
+    /// Followers that one invocation serves.
+    page_size: usize,
+}
+
+impl FanOut {
+    pub fn new(
+        follows: Follows,
+        timelines: Timelines,
+        pages: EventStream,
+        config: &Config,
+    ) -> Result<Self> {
+        Ok(Self {
+            follows,
+            timelines,
+            pages,
+            page_size: config.fan_out_page_size()?,
+        })
+    }
+
+    /// Starts the delivery to all of an author's followers.
+    pub async fn start(&self, entry: domain::Entry) -> Result<()> {
+        let Some(largest) = self.follows.last_follower(entry.author).await? else {
+            return Ok(());
+        };
+        let followers = domain::FollowerRange::up_to(largest);
+        self.deliver(FanOutPage {
+            tweet_id: entry.tweet,
+            author_id: entry.author,
+            followers,
+            depth: 0,
+        })
+        .await
+    }
+
+    /// Delivers to the first followers of the page's range, and hands over the rest.
+    pub async fn deliver(&self, page: FanOutPage) -> Result<()> {
+        let (mut served, mut delivered) = (0, 0);
+        let mut left = Some(page.followers);
+        let mut batch = self.read(&page, left, served).await?;
+        while let Some(&last) = batch.ids.last() {
+            served += batch.ids.len();
+            left = if batch.more {
+                page.followers.rest_after(last)
+            } else {
+                None
+            };
+            // The next followers are read while these are served.
+            let (pushed, next) =
+                tokio::try_join!(self.push(&page, &batch.ids), self.read(&page, left, served))?;
+            delivered += pushed;
+            batch = next;
+        }
+        // A range that ended before this invocation's share was served holds nobody else.
+        let left = left.filter(|_| served >= self.page_size);
+        let halves = left.map(domain::FollowerRange::halves).unwrap_or_default();
+        let handed_over = halves.len();
+        self.pages
+            .put(halves.into_iter().map(|followers| {
+                // Each range has a key of its own, so that they spread over the shards.
+                let key = format!("{}:{}", page.tweet_id, followers.after());
+                (
+                    key,
+                    FanOutPage {
+                        followers,
+                        depth: page.depth + 1,
+                        ..page
+                    },
+                )
+            }))
+            .await?;
+        tracing::info!(
+            tweet_id = %page.tweet_id,
+            depth = page.depth,
+            followers = served,
+            delivered,
+            handed_over,
+            age_ms = runtime::now_millis().saturating_sub(page.tweet_id.millis()),
+            "fan-out page delivered"
+        );
+        Ok(())
+    }
+
+    async fn push(&self, page: &FanOutPage, followers: &[UserId]) -> Result<usize> {
+        self.timelines
+            .deliver(page.entry(), followers, runtime::now_millis())
+            .await
+    }
+
+    /// The next followers; none where nobody is left or this invocation has served its share.
+    async fn read(
+        &self,
+        page: &FanOutPage,
+        left: Option<domain::FollowerRange>,
+        served: usize,
+    ) -> Result<IdPage> {
+        let limit = QUERY.min(self.page_size.saturating_sub(served));
+        match left {
+            Some(range) if limit > 0 => {
+                self.follows
+                    .followers_in(page.author_id, range, limit)
+                    .await
+            }
+            _ => Ok(IdPage {
+                ids: Vec::new(),
+                more: false,
+            }),
+        }
+    }
+}

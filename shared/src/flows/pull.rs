@@ -1,0 +1,109 @@
+//! Reading a timeline out of the tables alone: the newest tweets of many authors, merged as far as they are wanted.
+//!
+//! Each author is a feed that is read a few tweets at a time, and only while the merge needs more of it. So the cost
+//! is one query per author plus one for every few tweets that are really taken, and the result is exact.
+
+use std::collections::VecDeque;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use crate::Result;
+use crate::domain::{Entry, TweetId, UserId};
+use crate::stores::Tweets;
+use crate::stores::tweets::OLDEST;
+
+/// Queries under way at once.
+const CONCURRENCY: usize = 32;
+
+pub struct Pull {
+    tweets: Tweets,
+    feeds: Vec<Feed>,
+    /// Tweets that one query asks for.
+    per_query: usize,
+}
+
+struct Feed {
+    author: UserId,
+    read: VecDeque<Entry>,
+    /// Where the next query goes on; `None` when the author has no more.
+    below: Option<TweetId>,
+}
+
+impl Pull {
+    /// Of these authors, everything below an id; `wanted` is how much is likely to be taken.
+    pub fn new(
+        tweets: Tweets,
+        authors: impl IntoIterator<Item = UserId>,
+        below: TweetId,
+        wanted: usize,
+    ) -> Self {
+        let feed = |author| Feed {
+            author,
+            read: VecDeque::new(),
+            below: Some(below),
+        };
+        let feeds: Vec<Feed> = authors.into_iter().map(feed).collect();
+        // Twice an even share, so that most feeds are read once.
+        let per_query = (2 * wanted / feeds.len().max(1)).clamp(5, 200);
+        Self {
+            tweets,
+            feeds,
+            per_query,
+        }
+    }
+
+    /// The next entries, newest first. Fewer than `count` only at the very end.
+    pub async fn take(&mut self, count: usize) -> Result<Vec<Entry>> {
+        let mut taken = Vec::with_capacity(count);
+        while taken.len() < count {
+            self.read_on().await?;
+            let newest = self
+                .feeds
+                .iter_mut()
+                .filter(|feed| !feed.read.is_empty())
+                .max_by_key(|feed| feed.read[0].tweet);
+            let Some(entry) = newest.and_then(|feed| feed.read.pop_front()) else {
+                break;
+            };
+            taken.push(entry);
+        }
+        Ok(taken)
+    }
+
+    /// Is there nothing more to take?
+    pub fn is_exhausted(&self) -> bool {
+        self.feeds
+            .iter()
+            .all(|feed| feed.read.is_empty() && feed.below.is_none())
+    }
+
+    /// Reads more of every feed of which the next tweet is not known.
+    async fn read_on(&mut self) -> Result<()> {
+        let hungry = self
+            .feeds
+            .iter_mut()
+            .filter(|feed| feed.read.is_empty() && feed.below.is_some());
+        let reads: Vec<_> = hungry
+            .map(|feed| feed.read_on(&self.tweets, self.per_query))
+            .collect();
+        stream::iter(reads)
+            .buffer_unordered(CONCURRENCY)
+            .try_collect()
+            .await
+    }
+}
+
+impl Feed {
+    async fn read_on(&mut self, tweets: &Tweets, count: usize) -> Result<()> {
+        let below = self.below.unwrap_or(OLDEST);
+        let entries = tweets
+            .newest_entries(self.author, OLDEST, below, count)
+            .await?;
+        self.below = entries
+            .last()
+            .filter(|_| entries.len() == count)
+            .map(|entry| entry.tweet);
+        self.read = entries.into();
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Configuration from the environment.
+//!
+//! Every variable Roost knows has one method here. A function has only those it needs (see template.yaml), and asks
+//! for them at start, so a missing one is found then, by its name.
+
+use std::collections::HashMap;
+use std::str::FromStr;
+
+use crate::{Error, Result};
+
+pub struct Config {
+    variables: HashMap<String, String>,
+}
+
+impl Config {
+    pub fn from_env() -> Self {
+        Self {
+            variables: std::env::vars().collect(),
+        }
+    }
+
+    /// DynamoDB table of profiles.
+    pub fn users_table(&self) -> Result<&str> {
+        self.text("USERS_TABLE")
+    }
+
+    /// DynamoDB table of edges by the one who is followed.
+    pub fn followers_table(&self) -> Result<&str> {
+        self.text("FOLLOWERS_TABLE")
+    }
+
+    /// DynamoDB table of edges by the one who follows.
+    pub fn following_table(&self) -> Result<&str> {
+        self.text("FOLLOWING_TABLE")
+    }
+
+    /// DynamoDB table of tweets.
+    pub fn tweets_table(&self) -> Result<&str> {
+        self.text("TWEETS_TABLE")
+    }
+
+    /// DynamoDB table of what has been done already.
+    pub fn ledger_table(&self) -> Result<&str> {
+        self.text("LEDGER_TABLE")
+    }
+
+    /// Kinesis stream of tweets posted and deleted.
+    pub fn tweet_created_stream(&self) -> Result<&str> {
+        self.text("TWEET_CREATED_STREAM")
+    }
+
+    /// Kinesis stream of fan-out work that was handed over.
+    pub fn fan_out_pages_stream(&self) -> Result<&str> {
+        self.text("FAN_OUT_PAGES_STREAM")
+    }
+
+    /// Valkey or Redis, as `redis://` or `rediss://` URL.
+    pub fn redis_url(&self) -> Result<&str> {
+        self.text("REDIS_URL")
+    }
+
+    /// How long an unread timeline is kept, in seconds; given in days.
+    pub fn timeline_ttl_seconds(&self) -> Result<u64> {
+        Ok(self.positive("TIMELINE_TTL_DAYS")? * 24 * 3600)
+    }
+
+    /// Followers that one invocation of the fan-out serves.
+    pub fn fan_out_page_size(&self) -> Result<usize> {
+        Ok(usize::try_from(self.positive("FAN_OUT_PAGE_SIZE")?).unwrap_or(usize::MAX))
+    }
+
+    fn text(&self, name: &'static str) -> Result<&str> {
+        match self.variables.get(name).map(String::as_str) {
+            Some("") => Err(Error::Config {
+                name,
+                problem: "is empty".to_owned(),
+            }),
+            Some(value) => Ok(value),
+            None => Err(Error::Config {
+                name,
+                problem: "is not set".to_owned(),
+            }),
+        }
+    }
+
+    fn positive(&self, name: &'static str) -> Result<u64> {
+        let text = self.text(name)?;
+        u64::from_str(text)
+            .ok()
+            .filter(|value| *value > 0)
+            .ok_or_else(|| Error::Config {
+                name,
+                problem: format!("must be a positive number, not {text:?}"),
+            })
+    }
+}
+
+/// For tests: a configuration that does not depend on the environment.
+impl<const N: usize> From<[(&str, &str); N]> for Config {
+    fn from(variables: [(&str, &str); N]) -> Self {
+        Self {
+            variables: variables
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_said_with_the_variables_name() {
+        let config = Config::from([
+            ("REDIS_URL", ""),
+            ("FAN_OUT_PAGE_SIZE", "0"),
+            ("TIMELINE_TTL_DAYS", "30"),
+        ]);
+        let said = |error: Option<Error>| error.map(|e| e.to_string()).unwrap_or_default();
+        assert_eq!(
+            said(config.users_table().err()),
+            "environment variable USERS_TABLE is not set"
+        );
+        assert_eq!(
+            said(config.redis_url().err()),
+            "environment variable REDIS_URL is empty"
+        );
+        assert!(
+            said(config.fan_out_page_size().err())
+                .starts_with("environment variable FAN_OUT_PAGE_SIZE must be")
+        );
+        assert_eq!(
+            config.timeline_ttl_seconds().expect("thirty days"),
+            2_592_000
+        );
+    }
+}

@@ -1,0 +1,201 @@
+//! HTTP: from API Gateway's event to a handler, and from what it returns to JSON or a problem (RFC 9457).
+//!
+//! This is the only place where an error becomes a status.
+
+use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
+use lambda_http::http::{HeaderValue, StatusCode, header};
+use lambda_http::request::RequestContext;
+use lambda_http::{Body, Request, RequestExt, Response, service_fn};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::batch::guarded;
+use crate::domain::{Cursor, PageSize, UserId};
+use crate::stores::Identities;
+use crate::{Error, Result};
+
+pub type HttpResponse = Response<Body>;
+
+/// The largest body that is read.
+const MOST_BODY_BYTES: usize = 32 * 1024;
+
+/// Runs the function.
+pub async fn serve<F>(handle: impl Fn(Request) -> F) -> Result<(), lambda_http::Error>
+where
+    F: Future<Output = Result<HttpResponse>> + Send,
+{
+    lambda_http::run(service_fn(|request: Request| {
+        let handled = guarded(handle(request));
+        async { Ok::<_, lambda_http::Error>(answer(handled.await)) }
+    }))
+    .await
+}
+
+/// What goes out for what a handler returned.
+pub fn answer(result: Result<HttpResponse>) -> HttpResponse {
+    result.unwrap_or_else(|error| problem(&error))
+}
+
+/// A 200 with this body.
+pub fn ok(body: &impl Serialize) -> Result<HttpResponse> {
+    json_response(StatusCode::OK, body)
+}
+
+/// A 201 with this body.
+pub fn created(body: &impl Serialize) -> Result<HttpResponse> {
+    json_response(StatusCode::CREATED, body)
+}
+
+/// A 204.
+pub fn no_content() -> Result<HttpResponse> {
+    let mut response = Response::new(Body::Empty);
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    Ok(response)
+}
+
+fn json_response(status: StatusCode, body: &impl Serialize) -> Result<HttpResponse> {
+    let text = serde_json::to_string(body).map_err(Error::unreadable("an answer to write"))?;
+    Ok(respond(status, "application/json", text))
+}
+
+fn respond(status: StatusCode, content_type: &'static str, text: String) -> HttpResponse {
+    let mut response = Response::new(Body::Text(text));
+    *response.status_mut() = status;
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// The status and the text for a client. What is ours stays in the log.
+fn problem(error: &Error) -> HttpResponse {
+    let status = match error {
+        Error::Malformed(_) => StatusCode::BAD_REQUEST,
+        Error::Unauthenticated => StatusCode::UNAUTHORIZED,
+        Error::NoProfile | Error::Forbidden(_) => StatusCode::FORBIDDEN,
+        Error::NotFound(_) => StatusCode::NOT_FOUND,
+        Error::Conflict(_) => StatusCode::CONFLICT,
+        Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+        Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        Error::Config { .. }
+        | Error::Dynamo { .. }
+        | Error::Kinesis { .. }
+        | Error::Redis(_)
+        | Error::Unreadable { .. }
+        | Error::GaveUp(_)
+        | Error::Panicked(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    let detail = if status.is_server_error() {
+        tracing::error!(error = error.chain(), "request failed");
+        "Something went wrong on our side. Trying again is safe.".to_owned()
+    } else {
+        tracing::info!(status = status.as_u16(), reason = %error, "request refused");
+        error.to_string()
+    };
+    let title = status.canonical_reason().unwrap_or("Error");
+    let body = json!({ "type": "about:blank", "title": title, "status": status.as_u16(), "detail": detail });
+    respond(status, "application/problem+json", body.to_string())
+}
+
+/// The `sub` that the authorizer found in the token. Nothing else says who calls.
+pub fn subject(request: &Request) -> Result<String> {
+    let Some(RequestContext::ApiGatewayV2(ApiGatewayV2httpRequestContext {
+        authorizer: Some(authorizer),
+        ..
+    })) = request.request_context_ref()
+    else {
+        return Err(Error::Unauthenticated);
+    };
+    let claims = authorizer.jwt.as_ref().map(|jwt| &jwt.claims);
+    let subject = claims
+        .and_then(|claims| claims.get("sub"))
+        .filter(|sub| !sub.is_empty());
+    subject.cloned().ok_or(Error::Unauthenticated)
+}
+
+/// The user who calls: 401 without a token, 403 without a profile.
+pub async fn caller(request: &Request, identities: &Identities) -> Result<UserId> {
+    identities.user(&subject(request)?).await
+}
+
+/// The variable part of the path.
+pub fn path<'a>(request: &'a Request, name: &str) -> &'a str {
+    request
+        .path_parameters_ref()
+        .and_then(|parameters| parameters.first(name))
+        .unwrap_or_default()
+}
+
+/// `limit` of the query.
+pub fn page_size(request: &Request) -> Result<PageSize> {
+    query(request, "limit").map_or(Ok(PageSize::DEFAULT), PageSize::parse)
+}
+
+/// `cursor` of the query.
+pub fn cursor(request: &Request) -> Result<Option<Cursor>> {
+    query(request, "cursor").map(Cursor::parse).transpose()
+}
+
+fn query<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
+    request
+        .query_string_parameters_ref()
+        .and_then(|parameters| parameters.first(name))
+}
+
+/// The body, read as JSON: 413 too large, 400 not JSON, 422 JSON of another shape.
+pub fn body<T: DeserializeOwned>(request: &Request) -> Result<T> {
+    let bytes: &[u8] = request.body();
+    if bytes.len() > MOST_BODY_BYTES {
+        return Err(Error::TooLarge(format!(
+            "a body has at most {MOST_BODY_BYTES} bytes"
+        )));
+    }
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|e| Error::Malformed(format!("the body is not JSON: {e}")))?;
+    if !value.is_object() {
+        return Err(Error::Invalid("the body is not a JSON object".to_owned()));
+    }
+    serde_json::from_value(value).map_err(|e| Error::Invalid(e.to_string()))
+}
+
+/// A page of a list as clients read it.
+#[derive(Serialize)]
+pub struct Page<T> {
+    pub data: Vec<T>,
+    pub meta: PageMeta,
+}
+
+#[derive(Serialize)]
+pub struct PageMeta {
+    pub result_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+}
+
+impl<T> Page<T> {
+    pub fn new(data: Vec<T>, next_cursor: Option<String>) -> Self {
+        let meta = PageMeta {
+            result_count: data.len(),
+            next_cursor,
+        };
+        Self { data, meta }
+    }
+}
+
+/// For handlers' tests: requests out of the events in `events/`.
+pub mod test {
+    use super::{Body, Request};
+
+    /// # Panics
+    /// Where the event is not one of API Gateway's.
+    pub fn request(event: &str) -> Request {
+        lambda_http::request::from_str(event).expect("an event of API Gateway")
+    }
+
+    /// # Panics
+    /// Where the event is not one of API Gateway's.
+    pub fn with_body(event: &str, body: &str) -> Request {
+        request(event).map(|_| Body::Text(body.to_owned()))
+    }
+}

@@ -1,0 +1,216 @@
+//! What a page shows besides ids, cached in Redis: tweets (`tweet:{t}`), user cards (`profile:{u}`) and their counts
+//! (`user_counts:{u}`).
+//!
+//! A deleted tweet leaves a tombstone that names its author. Only a tombstone made by the author counts, so nobody can
+//! hide somebody else's tweet, and fills are `SET NX`, so that a late fill cannot bring a deleted tweet back.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
+
+use redis::{Cmd, Value, cmd, from_redis_value};
+use serde::{Deserialize, Serialize};
+
+use super::keys;
+use super::redis::{Redis, Script};
+use super::users::UserRow;
+use crate::Result;
+use crate::domain::{DisplayName, Entry, Handle, Tweet, TweetText, User, UserId};
+
+const TWEET_SECONDS: u64 = 24 * 3600;
+const PROFILE_SECONDS: u64 = 24 * 3600;
+const COUNTS_SECONDS: u64 = 7 * 24 * 3600;
+
+static SET_COUNTS: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("scripts/set_counts.lua")));
+
+#[derive(Clone)]
+pub struct Cards {
+    redis: Redis,
+}
+
+/// `tweet:{t}`.
+#[derive(Serialize, Deserialize)]
+struct CachedTweet {
+    author_id: UserId,
+    /// Missing in a tombstone.
+    text: Option<TweetText>,
+}
+
+/// `profile:{u}`. None of it ever changes.
+#[derive(Serialize, Deserialize)]
+struct Profile {
+    handle: Handle,
+    name: DisplayName,
+}
+
+/// What the cache knows about one tweet.
+#[derive(Clone, Debug)]
+pub enum Lookup {
+    Found(Tweet),
+    Deleted,
+    Unknown,
+}
+
+/// The cache's answer for one page.
+pub struct Found {
+    /// In the order of the entries asked for.
+    pub tweets: Vec<Lookup>,
+    pub users: HashMap<UserId, User>,
+}
+
+impl Cards {
+    pub const fn new(redis: Redis) -> Self {
+        Self { redis }
+    }
+
+    /// One round trip: the tweets of these entries and the cards of these users.
+    pub async fn fetch(&self, entries: &[Entry], users: &BTreeSet<UserId>) -> Result<Found> {
+        let tweets = entries
+            .iter()
+            .map(|entry| cmd("GET").arg(keys::tweet(entry.tweet)).take());
+        let profiles = users
+            .iter()
+            .map(|user| cmd("GET").arg(keys::profile(*user)).take());
+        let counts = users.iter().map(|user| {
+            cmd("HMGET")
+                .arg(keys::user_counts(*user))
+                .arg(&["follower_count", "following_count"])
+                .take()
+        });
+        let answers: Vec<Value> = self
+            .redis
+            .run(tweets.chain(profiles).chain(counts).collect::<Vec<_>>())
+            .await?;
+        let (tweets, cards) = answers.split_at(entries.len());
+        let (profiles, counts) = cards.split_at(users.len());
+        let users = users.iter().zip(profiles.iter().zip(counts));
+        Ok(Found {
+            tweets: entries
+                .iter()
+                .zip(tweets)
+                .map(|(entry, value)| read_tweet(*entry, value))
+                .collect(),
+            users: users
+                .filter_map(|(id, (profile, counts))| Some((*id, read_user(*id, profile, counts)?)))
+                .collect(),
+        })
+    }
+
+    /// Remembers tweets unless something is known about them already.
+    pub async fn fill_tweets(&self, tweets: &[Tweet]) -> Result<()> {
+        self.redis
+            .run::<Value>(tweets.iter().map(Self::fill).collect::<Vec<_>>())
+            .await
+            .map(drop)
+    }
+
+    fn fill(tweet: &Tweet) -> Cmd {
+        let cached = CachedTweet {
+            author_id: tweet.author_id,
+            text: Some(tweet.text.clone()),
+        };
+        cmd("SET")
+            .arg(keys::tweet(tweet.id))
+            .arg(json(&cached))
+            .arg("NX")
+            .arg("EX")
+            .arg(TWEET_SECONDS)
+            .take()
+    }
+
+    /// From now on no reader shows this tweet.
+    pub async fn bury(&self, entry: Entry) -> Result<()> {
+        let tombstone = CachedTweet {
+            author_id: entry.author,
+            text: None,
+        };
+        let set = cmd("SET")
+            .arg(keys::tweet(entry.tweet))
+            .arg(json(&tombstone))
+            .arg("EX")
+            .arg(TWEET_SECONDS)
+            .take();
+        self.redis.one::<Value>(set).await.map(drop)
+    }
+
+    pub async fn fill_users(&self, rows: &[UserRow]) -> Result<()> {
+        let profiles = rows.iter().map(|row| {
+            let profile = Profile {
+                handle: row.handle.clone(),
+                name: row.name.clone(),
+            };
+            cmd("SET")
+                .arg(keys::profile(UserId::new(row.user_id)))
+                .arg(json(&profile))
+                .arg("EX")
+                .arg(PROFILE_SECONDS)
+                .take()
+        });
+        self.redis
+            .run::<Value>(profiles.collect::<Vec<_>>())
+            .await?;
+        self.set_counts(rows).await
+    }
+
+    /// Stores the counts of these rows, unless newer ones are there.
+    pub async fn set_counts(&self, rows: &[UserRow]) -> Result<()> {
+        let calls = rows.iter().map(|row| {
+            let version_and_life = [row.version.to_string(), COUNTS_SECONDS.to_string()];
+            let fields = ["follower_count".to_owned(), row.follower_count.to_string()];
+            let more = [
+                "following_count".to_owned(),
+                row.following_count.to_string(),
+            ];
+            let arguments = version_and_life
+                .into_iter()
+                .chain(fields)
+                .chain(more)
+                .map(String::into_bytes);
+            (
+                keys::user_counts(UserId::new(row.user_id)),
+                arguments.collect(),
+            )
+        });
+        self.redis
+            .run_script::<Value>(&SET_COUNTS, calls.collect::<Vec<_>>())
+            .await
+            .map(drop)
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// What cannot be read counts as unknown: the tables know better.
+fn read_tweet(entry: Entry, value: &Value) -> Lookup {
+    match parse::<CachedTweet>(value) {
+        Some(cached) if cached.author_id == entry.author => match cached.text {
+            Some(text) => Lookup::Found(Tweet::new(entry.tweet, entry.author, text)),
+            None => Lookup::Deleted,
+        },
+        _ => Lookup::Unknown,
+    }
+}
+
+fn read_user(id: UserId, profile: &Value, counts: &Value) -> Option<User> {
+    let profile: Profile = parse(profile)?;
+    let (follower_count, following_count): (u64, u64) = from_redis_value(counts.clone()).ok()?;
+    let Profile { handle, name } = profile;
+    Some(User {
+        id,
+        handle,
+        name,
+        created_at: id.created_at(),
+        follower_count,
+        following_count,
+        is_celebrity: false,
+    })
+}
+
+fn parse<T: for<'de> Deserialize<'de>>(value: &Value) -> Option<T> {
+    let Value::BulkString(bytes) = value else {
+        return None;
+    };
+    serde_json::from_slice(bytes).ok()
+}

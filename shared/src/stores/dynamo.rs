@@ -1,0 +1,115 @@
+//! Small pieces that every table needs: attributes, rows, and reading many items at once.
+
+use std::collections::HashMap;
+use std::error::Error as StdError;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Error, Result};
+
+pub(super) type Item = HashMap<String, AttributeValue>;
+
+/// The most keys that one BatchGetItem takes.
+const BATCH: usize = 100;
+const ATTEMPTS: u32 = 6;
+
+/// Turns what the SDK reports into our error, keeping the chain of causes for the log.
+pub(super) fn failed<E: StdError + Send + Sync + 'static>(
+    operation: &'static str,
+) -> impl FnOnce(E) -> Error {
+    move |source| Error::Dynamo {
+        operation,
+        source: Box::new(source),
+    }
+}
+
+pub(super) fn number(n: u64) -> AttributeValue {
+    AttributeValue::N(n.to_string())
+}
+
+pub(super) fn string(s: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(s.into())
+}
+
+pub(super) fn to_item(row: &impl Serialize) -> Result<Item> {
+    serde_dynamo::to_item(row).map_err(Error::unreadable("a row to write"))
+}
+
+pub(super) fn from_item<T: DeserializeOwned>(what: &'static str, item: Item) -> Result<T> {
+    serde_dynamo::from_item(item).map_err(Error::unreadable(what))
+}
+
+/// The items with these keys, in no order; keys without an item are left out.
+pub(super) async fn get_many(
+    client: &Client,
+    table: &str,
+    keys: Vec<Item>,
+    consistent: bool,
+) -> Result<Vec<Item>> {
+    let mut found = Vec::with_capacity(keys.len());
+    for chunk in keys.chunks(BATCH) {
+        let mut missing = chunk.to_vec();
+        for attempt in 0.. {
+            if missing.is_empty() {
+                break;
+            }
+            if attempt == ATTEMPTS {
+                return Err(Error::GaveUp("reading items in a batch"));
+            }
+            back_off(attempt).await;
+            let request = KeysAndAttributes::builder()
+                .set_keys(Some(missing))
+                .consistent_read(consistent)
+                .build();
+            let answer = client
+                .batch_get_item()
+                .request_items(table, request.map_err(failed("BatchGetItem"))?)
+                .send()
+                .await
+                .map_err(failed("BatchGetItem"))?;
+            found.extend(
+                answer
+                    .responses
+                    .unwrap_or_default()
+                    .remove(table)
+                    .unwrap_or_default(),
+            );
+            let unprocessed = answer.unprocessed_keys.unwrap_or_default().remove(table);
+            missing = unprocessed.map(|request| request.keys).unwrap_or_default();
+        }
+    }
+    Ok(found)
+}
+
+/// Waits before a repeated attempt: not at all before the first, then longer each time, never in step with others.
+pub(super) async fn back_off(attempt: u32) {
+    if attempt > 0 {
+        let most = 20_u64 << attempt.min(6);
+        tokio::time::sleep(Duration::from_millis(fastrand::u64(most / 2..=most))).await;
+    }
+}
+
+/// The reason that a transaction gives for an item whose condition did not hold.
+pub(super) const CONDITION_FAILED: &str = "ConditionalCheckFailed";
+
+/// Why each item of a cancelled transaction was refused ("None" where it was not); `None` for any other failure.
+pub(super) fn cancellation<R>(error: &SdkError<TransactWriteItemsError, R>) -> Option<Vec<String>> {
+    let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
+        error.as_service_error()
+    else {
+        return None;
+    };
+    Some(
+        cancelled
+            .cancellation_reasons()
+            .iter()
+            .map(|reason| reason.code().unwrap_or("None").to_owned())
+            .collect(),
+    )
+}

@@ -1,0 +1,268 @@
+//! Who follows whom: the tables `followers` and `following`, two views of the same edges.
+//!
+//! Both are written in one transaction, so they always mirror each other. `followers` has the stream.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
+use serde::{Deserialize, Serialize};
+
+use super::dynamo::{self, Item, failed, from_item, number, to_item};
+use crate::domain::{FollowerRange, UserId};
+use crate::runtime::aws::Aws;
+use crate::runtime::config::Config;
+use crate::{Error, Result};
+
+const FOLLOWEE: &str = "followee_id";
+const FOLLOWER: &str = "follower_id";
+const ATTEMPTS: u32 = 6;
+
+/// `follower` follows `followee`. The key of both tables, and of the stream's records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edge {
+    followee_id: u64,
+    follower_id: u64,
+}
+
+impl Edge {
+    pub const fn new(follower: UserId, followee: UserId) -> Self {
+        Self {
+            followee_id: followee.get(),
+            follower_id: follower.get(),
+        }
+    }
+
+    pub const fn followee(self) -> UserId {
+        UserId::new(self.followee_id)
+    }
+
+    pub const fn follower(self) -> UserId {
+        UserId::new(self.follower_id)
+    }
+}
+
+/// One page of ids, and whether more come behind it.
+#[derive(Debug)]
+pub struct IdPage {
+    pub ids: Vec<UserId>,
+    pub more: bool,
+}
+
+#[derive(Clone)]
+pub struct Follows {
+    client: Client,
+    followers: String,
+    following: String,
+}
+
+impl Follows {
+    pub fn new(aws: &Aws, config: &Config) -> Result<Self> {
+        Ok(Self {
+            client: aws.dynamodb(),
+            followers: config.followers_table()?.to_owned(),
+            following: config.following_table()?.to_owned(),
+        })
+    }
+
+    /// Does nothing where the edge exists already.
+    pub async fn follow(&self, edge: Edge) -> Result<()> {
+        let item = to_item(&edge)?;
+        let writes = [&self.followers, &self.following].map(|table| {
+            let put = Put::builder()
+                .table_name(table)
+                .set_item(Some(item.clone()))
+                .condition_expression("attribute_not_exists(followee_id)")
+                .build();
+            put.map(|put| TransactWriteItem::builder().put(put).build())
+        });
+        self.write(
+            writes
+                .into_iter()
+                .collect::<Result<_, _>>()
+                .map_err(failed("TransactWriteItems"))?,
+        )
+        .await
+    }
+
+    /// Does nothing where there is no such edge.
+    pub async fn unfollow(&self, edge: Edge) -> Result<()> {
+        let key = to_item(&edge)?;
+        let writes = [&self.followers, &self.following].map(|table| {
+            let delete = Delete::builder()
+                .table_name(table)
+                .set_key(Some(key.clone()))
+                .condition_expression("attribute_exists(followee_id)")
+                .build();
+            delete.map(|delete| TransactWriteItem::builder().delete(delete).build())
+        });
+        self.write(
+            writes
+                .into_iter()
+                .collect::<Result<_, _>>()
+                .map_err(failed("TransactWriteItems"))?,
+        )
+        .await
+    }
+
+    /// A condition that fails means that the work is done; a conflict with another transaction means try again.
+    async fn write(&self, writes: Vec<TransactWriteItem>) -> Result<()> {
+        for attempt in 0..ATTEMPTS {
+            dynamo::back_off(attempt).await;
+            let answer = self
+                .client
+                .transact_write_items()
+                .set_transact_items(Some(writes.clone()))
+                .send()
+                .await;
+            let Err(error) = answer else { return Ok(()) };
+            match dynamo::cancellation(&error) {
+                Some(reasons)
+                    if reasons
+                        .iter()
+                        .any(|reason| reason == dynamo::CONDITION_FAILED) =>
+                {
+                    return Ok(());
+                }
+                Some(_) => {}
+                None => return Err(failed("TransactWriteItems")(error)),
+            }
+        }
+        Err(Error::GaveUp("writing a follow"))
+    }
+
+    pub async fn exists(&self, edge: Edge) -> Result<bool> {
+        let answer = self
+            .client
+            .get_item()
+            .table_name(&self.following)
+            .set_key(Some(to_item(&edge)?))
+            .consistent_read(true)
+            .send()
+            .await;
+        Ok(answer.map_err(failed("GetItem"))?.item.is_some())
+    }
+
+    pub async fn followers_page(
+        &self,
+        of: UserId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<IdPage> {
+        self.page(&self.followers, FOLLOWEE, of, FOLLOWER, after, limit)
+            .await
+    }
+
+    pub async fn following_page(
+        &self,
+        of: UserId,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<IdPage> {
+        self.page(&self.following, FOLLOWER, of, FOLLOWEE, after, limit)
+            .await
+    }
+
+    /// Everybody this user follows.
+    pub async fn following(&self, user: UserId) -> Result<Vec<UserId>> {
+        const PAGE: usize = 1_000;
+        let mut all = Vec::new();
+        loop {
+            let page = self.following_page(user, all.last().copied(), PAGE).await?;
+            all.extend(page.ids);
+            if !page.more {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// The author's largest follower id: where the fan-out's range ends.
+    pub async fn last_follower(&self, author: UserId) -> Result<Option<UserId>> {
+        let query = self
+            .query(&self.followers, FOLLOWEE, author, FOLLOWER)
+            .scan_index_forward(false)
+            .limit(1);
+        Ok(self.ids(query, FOLLOWER).await?.ids.pop())
+    }
+
+    /// The first followers of a range, in order of their ids.
+    ///
+    /// Consistent, because a follower who was there before the tweet and is not found here is never found again.
+    pub async fn followers_in(
+        &self,
+        author: UserId,
+        range: FollowerRange,
+        limit: usize,
+    ) -> Result<IdPage> {
+        let query = self
+            .client
+            .query()
+            .table_name(&self.followers)
+            .key_condition_expression("followee_id = :of AND follower_id BETWEEN :first AND :last")
+            .expression_attribute_values(":of", number(author.get()))
+            .expression_attribute_values(":first", number(range.after().get() + 1))
+            .expression_attribute_values(":last", number(range.to().get()))
+            .projection_expression(FOLLOWER)
+            .consistent_read(true)
+            .limit(i32::try_from(limit).unwrap_or(i32::MAX));
+        self.ids(query, FOLLOWER).await
+    }
+
+    async fn page(
+        &self,
+        table: &str,
+        of_name: &str,
+        of: UserId,
+        id_name: &str,
+        after: Option<UserId>,
+        limit: usize,
+    ) -> Result<IdPage> {
+        let start = after.map(|after| {
+            Item::from([
+                (of_name.to_owned(), number(of.get())),
+                (id_name.to_owned(), number(after.get())),
+            ])
+        });
+        let query = self
+            .query(table, of_name, of, id_name)
+            .set_exclusive_start_key(start);
+        self.ids(
+            query.limit(i32::try_from(limit).unwrap_or(i32::MAX)),
+            id_name,
+        )
+        .await
+    }
+
+    fn query(&self, table: &str, of_name: &str, of: UserId, id_name: &str) -> QueryFluentBuilder {
+        self.client
+            .query()
+            .table_name(table)
+            .key_condition_expression(format!("{of_name} = :of"))
+            .expression_attribute_values(":of", number(of.get()))
+            .projection_expression(id_name)
+            .consistent_read(true)
+    }
+
+    async fn ids(&self, query: QueryFluentBuilder, id_name: &str) -> Result<IdPage> {
+        let answer = query.send().await.map_err(failed("Query"))?;
+        let ids = answer
+            .items
+            .unwrap_or_default()
+            .into_iter()
+            .map(|mut item| {
+                let id = item
+                    .remove(id_name)
+                    .unwrap_or(aws_sdk_dynamodb::types::AttributeValue::Null(true));
+                from_item::<IdOnly>("an edge", Item::from([("id".to_owned(), id)]))
+                    .map(|row| UserId::new(row.id))
+            });
+        Ok(IdPage {
+            ids: ids.collect::<Result<_>>()?,
+            more: answer.last_evaluated_key.is_some(),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct IdOnly {
+    id: u64,
+}

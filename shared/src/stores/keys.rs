@@ -1,0 +1,34 @@
+//! Every Redis key. The braces are literal: they are the cluster's hash tag, so that all keys of one user share a
+//! shard and can be read in one pipeline.
+
+use crate::domain::{TweetId, UserId};
+
+pub(crate) fn home_timeline(user: UserId) -> String {
+    format!("home_timeline:{{{user}}}")
+}
+
+/// Authors whose entries may still be in, or on their way to, the user's list although they were unfollowed.
+pub(crate) fn unfollowed(user: UserId) -> String {
+    format!("unfollowed:{{{user}}}")
+}
+
+/// Held by whoever is rebuilding the user's list.
+pub(crate) fn rebuild(user: UserId) -> String {
+    format!("rebuild:{{{user}}}")
+}
+
+pub(crate) fn user_counts(user: UserId) -> String {
+    format!("user_counts:{{{user}}}")
+}
+
+pub(crate) fn profile(user: UserId) -> String {
+    format!("profile:{{{user}}}")
+}
+
+pub(crate) fn tweet(tweet: TweetId) -> String {
+    format!("tweet:{{{tweet}}}")
+}
+
+pub(crate) fn identity(sub: &str) -> String {
+    format!("identity:{{{sub}}}")
+}

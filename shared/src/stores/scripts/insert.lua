@@ -1,0 +1,28 @@
+-- Inserts one entry where its tweet id belongs. Does nothing where there is no list, where the entry is already in
+-- place, or where the tweet is older than all the list keeps (readers go on from the tables there).
+-- KEYS[1] list; ARGV[1] entry. Returns 1 where the list has the entry now.
+--
+-- Ids are compared as two 32-bit halves: Lua's numbers hold 53 bits, and its strings compare by locale.
+local function id(entry)
+  return struct.unpack('>I4I4', entry)
+end
+
+local high, low = id(ARGV[1])
+local start = 0
+while true do
+  local chunk = redis.call('LRANGE', KEYS[1], start, start + 63)
+  for _, other in ipairs(chunk) do
+    if other == ARGV[1] then
+      return 1
+    end
+    local h, l = id(other)
+    if h < high or (h == high and l < low) then
+      redis.call('LINSERT', KEYS[1], 'BEFORE', other, ARGV[1])
+      return 1
+    end
+  end
+  if #chunk < 64 then
+    return 0
+  end
+  start = start + 64
+end

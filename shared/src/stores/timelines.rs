@@ -1,0 +1,277 @@
+//! Home timelines in Redis: `home_timeline:{u}` and what hangs on it.
+//!
+//! A timeline exists exactly while its user is active: reading renews it, pushing writes only where it exists, and a
+//! missing one is rebuilt on the next read. `unfollowed:{u}` lives and dies with it, so that an entry that was on its
+//! way when its author was unfollowed can never come to light.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use futures_util::future::try_join_all;
+use redis::{Cmd, Value, cmd, from_redis_value};
+
+use super::keys;
+use super::redis::{Redis, Script};
+use crate::domain::timeline::{self, CAP, ListEnd, SLACK, Window};
+use crate::domain::{Entry, UserId};
+use crate::runtime::config::Config;
+use crate::{Error, Result};
+
+/// Commands in one pipeline. Several pipelines are under way at once, so that Redis works while we write the next.
+const PIPELINE: usize = 250;
+
+/// How long a rebuild may take before somebody else may try.
+const REBUILD_LOCK_MS: u64 = 10_000;
+
+static INSERT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/insert.lua")));
+static MERGE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/merge.lua")));
+static REMOVE_AUTHOR: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("scripts/remove_author.lua")));
+
+#[derive(Clone)]
+pub struct Timelines {
+    redis: Redis,
+    ttl_seconds: u64,
+}
+
+/// What a reader finds on its own shard.
+pub struct Opened {
+    pub window: Window,
+    /// Authors that must not be shown.
+    pub unfollowed: HashSet<UserId>,
+}
+
+/// The right to rebuild one list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RebuildToken(u64);
+
+/// How much of a list a reader wants to see.
+#[derive(Clone, Copy, Debug)]
+pub enum Extent {
+    Newest(usize),
+    Whole,
+}
+
+impl Timelines {
+    pub fn new(redis: Redis, config: &Config) -> Result<Self> {
+        Ok(Self {
+            redis,
+            ttl_seconds: config.timeline_ttl_seconds()?,
+        })
+    }
+
+    /// One round trip: the head of the list, the authors to hide, and a new lease of life for both.
+    pub async fn open(&self, user: UserId, extent: Extent) -> Result<Opened> {
+        let last = match extent {
+            Extent::Newest(count) => i64::try_from(count).unwrap_or(i64::MAX) - 1,
+            Extent::Whole => -1,
+        };
+        let answers: Vec<Value> = self
+            .redis
+            .run([
+                cmd("LRANGE")
+                    .arg(keys::home_timeline(user))
+                    .arg(0)
+                    .arg(last)
+                    .take(),
+                cmd("SMEMBERS").arg(keys::unfollowed(user)).take(),
+                self.renew(keys::home_timeline(user)),
+                self.renew(keys::unfollowed(user)),
+            ])
+            .await?;
+        let mut answers = answers.into_iter();
+        let mut next = || answers.next().unwrap_or(Value::Nil);
+        let entries: Vec<Vec<u8>> = from_redis_value(next()).map_err(redis::RedisError::from)?;
+        let unfollowed: Vec<u64> = from_redis_value(next()).map_err(redis::RedisError::from)?;
+        Ok(Opened {
+            window: Window::new(decode(&entries)?),
+            unfollowed: unfollowed.into_iter().map(UserId::new).collect(),
+        })
+    }
+
+    /// Delivers one entry to the lists that exist among these users' and says how many those are.
+    ///
+    /// A young tweet is pushed to the head; a late one is inserted in order, which readers rely on.
+    pub async fn deliver(&self, entry: Entry, users: &[UserId], now_millis: u64) -> Result<usize> {
+        let delivered = if timeline::goes_to_the_head(entry.tweet, now_millis) {
+            try_join_all(users.chunks(PIPELINE).map(|users| self.push(entry, users))).await?
+        } else {
+            try_join_all(
+                users
+                    .chunks(PIPELINE)
+                    .map(|users| self.insert(entry, users)),
+            )
+            .await?
+        };
+        Ok(delivered.into_iter().sum())
+    }
+
+    async fn push(&self, entry: Entry, users: &[UserId]) -> Result<usize> {
+        let bytes = entry.to_bytes();
+        let lengths: Vec<usize> = self
+            .redis
+            .run(users.iter().map(|user| {
+                cmd("LPUSHX")
+                    .arg(keys::home_timeline(*user))
+                    .arg(&bytes)
+                    .take()
+            }))
+            .await?;
+        let overgrown = users
+            .iter()
+            .zip(&lengths)
+            .filter(|(_, length)| **length > CAP + SLACK);
+        let trims = overgrown.map(|(user, _)| {
+            cmd("LTRIM")
+                .arg(keys::home_timeline(*user))
+                .arg(0)
+                .arg(CAP - 1)
+                .take()
+        });
+        self.redis.run::<Value>(trims.collect::<Vec<_>>()).await?;
+        Ok(lengths.into_iter().filter(|length| *length > 0).count())
+    }
+
+    /// Like a delivery, but in order and at most once, whatever the tweet's age.
+    pub async fn insert(&self, entry: Entry, users: &[UserId]) -> Result<usize> {
+        let calls = users
+            .iter()
+            .map(|user| (keys::home_timeline(*user), vec![entry.to_bytes().to_vec()]));
+        let inserted: Vec<usize> = self.redis.run_script(&INSERT, calls).await?;
+        Ok(inserted.into_iter().sum())
+    }
+
+    /// Takes the right to rebuild the list, and creates it so that whatever is posted from now on lands in it.
+    /// `None` where somebody else is at it.
+    pub async fn begin_rebuild(&self, user: UserId) -> Result<Option<RebuildToken>> {
+        let token = fastrand::u64(1..u64::MAX / 2);
+        let lock = cmd("SET")
+            .arg(keys::rebuild(user))
+            .arg(token)
+            .arg("NX")
+            .arg("PX")
+            .arg(REBUILD_LOCK_MS)
+            .take();
+        if self.redis.one::<Option<String>>(lock).await?.is_none() {
+            return Ok(None);
+        }
+        let list = keys::home_timeline(user);
+        let marker = ListEnd::Building(token).to_entry().to_bytes();
+        // Whatever an abandoned rebuild left behind goes: only what is pushed behind our marker is known to be whole.
+        self.redis
+            .run::<Value>([
+                cmd("DEL").arg(&list).take(),
+                cmd("RPUSH").arg(&list).arg(&marker).take(),
+                self.renew(list),
+            ])
+            .await?;
+        Ok(Some(RebuildToken(token)))
+    }
+
+    /// Fills the list with what was read from the tables since [`Self::begin_rebuild`]. `bottom` says that the tables
+    /// hold nothing older. Says whether it did; it does not where the list was lost in between.
+    pub async fn finish_rebuild(
+        &self,
+        user: UserId,
+        token: RebuildToken,
+        entries: &[Entry],
+        bottom: bool,
+    ) -> Result<bool> {
+        let building = ListEnd::Building(token.0).to_entry().to_bytes().to_vec();
+        let end = if bottom {
+            ListEnd::Bottom.to_entry().to_bytes().to_vec()
+        } else {
+            Vec::new()
+        };
+        let done = self.merge(user, building, end, entries).await?;
+        self.release_rebuild(user).await?;
+        Ok(done)
+    }
+
+    /// Gives the right to rebuild back, so that the next reader need not wait for it to run out.
+    pub async fn release_rebuild(&self, user: UserId) -> Result<()> {
+        self.redis
+            .one::<Value>(cmd("DEL").arg(keys::rebuild(user)).take())
+            .await
+            .map(drop)
+    }
+
+    /// The id below which a list keeps nothing, or `None` where there is no list.
+    pub async fn oldest_kept(&self, user: UserId) -> Result<Option<Entry>> {
+        let last: Option<Vec<u8>> = self
+            .redis
+            .one(cmd("LINDEX").arg(keys::home_timeline(user)).arg(-1).take())
+            .await?;
+        Ok(decode(last.as_slice())?.pop())
+    }
+
+    /// Merges a followed author's recent tweets into a list that exists.
+    pub async fn backfill(&self, user: UserId, entries: &[Entry]) -> Result<()> {
+        self.merge(user, Vec::new(), Vec::new(), entries)
+            .await
+            .map(drop)
+    }
+
+    async fn merge(
+        &self,
+        user: UserId,
+        building: Vec<u8>,
+        end: Vec<u8>,
+        entries: &[Entry],
+    ) -> Result<bool> {
+        let mut arguments = vec![building, CAP.to_string().into_bytes(), end];
+        arguments.extend(entries.iter().map(|entry| entry.to_bytes().to_vec()));
+        let changed: Vec<bool> = self
+            .redis
+            .run_script(&MERGE, [(keys::home_timeline(user), arguments)])
+            .await?;
+        Ok(changed == [true])
+    }
+
+    pub async fn remove_author(&self, user: UserId, author: UserId) -> Result<()> {
+        let arguments = vec![author.get().to_be_bytes().to_vec()];
+        self.redis
+            .run_script::<usize>(&REMOVE_AUTHOR, [(keys::home_timeline(user), arguments)])
+            .await
+            .map(drop)
+    }
+
+    /// From now on no reader shows this author to the user.
+    pub async fn hide(&self, user: UserId, author: UserId) -> Result<()> {
+        let key = keys::unfollowed(user);
+        self.redis
+            .run::<Value>([
+                cmd("SADD").arg(&key).arg(author.get()).take(),
+                self.renew(key),
+            ])
+            .await
+            .map(drop)
+    }
+
+    pub async fn unhide(&self, user: UserId, author: UserId) -> Result<()> {
+        self.redis
+            .one::<Value>(
+                cmd("SREM")
+                    .arg(keys::unfollowed(user))
+                    .arg(author.get())
+                    .take(),
+            )
+            .await
+            .map(drop)
+    }
+
+    fn renew(&self, key: String) -> Cmd {
+        cmd("EXPIRE").arg(key).arg(self.ttl_seconds).take()
+    }
+}
+
+fn decode(entries: &[Vec<u8>]) -> Result<Vec<Entry>> {
+    entries
+        .iter()
+        .map(|bytes| {
+            Entry::from_bytes(bytes).ok_or_else(|| {
+                Error::unreadable("a timeline entry")(format!("{} bytes", bytes.len()))
+            })
+        })
+        .collect()
+}

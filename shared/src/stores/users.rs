@@ -1,0 +1,258 @@
+//! The `users` table: profiles, who a token belongs to, whose a handle is, and the lanes for ids.
+//!
+//! One item each: `user#<id>`, `sub#<sub>`, `handle#<handle>`, `lanes`. The first three are written in one
+//! transaction, so a handle and a token always lead to a whole profile.
+
+use std::sync::Arc;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{Put, ReturnValue, TransactWriteItem};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+
+use super::dynamo::{self, failed, from_item, string, to_item};
+use crate::domain::{DisplayName, Handle, IdMaker, User, UserId};
+use crate::runtime::aws::Aws;
+use crate::runtime::config::Config;
+use crate::{Error, Result, runtime};
+
+#[derive(Clone)]
+pub struct Users {
+    client: Client,
+    table: String,
+    /// Made on the first id, because most sandboxes never make one.
+    ids: Arc<Mutex<Option<IdMaker>>>,
+}
+
+/// `user#<id>`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct UserRow {
+    pk: String,
+    pub user_id: u64,
+    sub: String,
+    pub handle: Handle,
+    pub name: DisplayName,
+    pub follower_count: u64,
+    pub following_count: u64,
+    /// Grows with every change of the counts.
+    pub version: u64,
+}
+
+/// `sub#<sub>` and `handle#<handle>`.
+#[derive(Serialize, Deserialize)]
+struct PointerRow {
+    pk: String,
+    user_id: u64,
+}
+
+pub enum SignUp {
+    Created(User),
+    Existing(User),
+}
+
+impl From<UserRow> for User {
+    fn from(row: UserRow) -> Self {
+        let id = UserId::new(row.user_id);
+        Self {
+            id,
+            handle: row.handle,
+            name: row.name,
+            created_at: id.created_at(),
+            follower_count: row.follower_count,
+            following_count: row.following_count,
+            is_celebrity: false,
+        }
+    }
+}
+
+pub(super) fn user_key(id: UserId) -> String {
+    format!("user#{id}")
+}
+
+fn sub_key(sub: &str) -> String {
+    format!("sub#{sub}")
+}
+
+fn handle_key(handle: &Handle) -> String {
+    format!("handle#{}", handle.key())
+}
+
+impl Users {
+    pub fn new(aws: &Aws, config: &Config) -> Result<Self> {
+        let table = config.users_table()?.to_owned();
+        Ok(Self {
+            client: aws.dynamodb(),
+            table,
+            ids: Arc::default(),
+        })
+    }
+
+    /// A new id for a user or a tweet. The sandbox takes its lane on the first.
+    pub async fn next_id(&self) -> Result<u64> {
+        let mut ids = self.ids.lock().await;
+        if ids.is_none() {
+            *ids = Some(IdMaker::new(self.next_lane().await?));
+        }
+        let maker = ids.as_mut().ok_or(Error::GaveUp("taking a lane"))?;
+        Ok(maker.next_id(runtime::now_millis()))
+    }
+
+    async fn next_lane(&self) -> Result<u64> {
+        #[derive(Deserialize)]
+        struct Lanes {
+            taken: u64,
+        }
+        let answer = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key("pk", string("lanes"))
+            .update_expression("ADD taken :one")
+            .expression_attribute_values(":one", dynamo::number(1))
+            .return_values(ReturnValue::UpdatedNew)
+            .send()
+            .await
+            .map_err(failed("UpdateItem"))?;
+        let lanes: Lanes = from_item("the lane counter", answer.attributes.unwrap_or_default())?;
+        Ok(lanes.taken)
+    }
+
+    /// Creates a profile for `sub`. The same request again gives the same profile.
+    pub async fn sign_up(&self, sub: &str, handle: Handle, name: DisplayName) -> Result<SignUp> {
+        let id = UserId::new(self.next_id().await?);
+        let row = UserRow {
+            pk: user_key(id),
+            user_id: id.get(),
+            sub: sub.to_owned(),
+            handle: handle.clone(),
+            name,
+            follower_count: 0,
+            following_count: 0,
+            version: 0,
+        };
+        let pointers = [sub_key(sub), handle_key(&handle)].map(|pk| PointerRow {
+            pk,
+            user_id: id.get(),
+        });
+        let mut items = vec![to_item(&row)?];
+        for pointer in &pointers {
+            items.push(to_item(pointer)?);
+        }
+        let mut transaction = self.client.transact_write_items();
+        for item in items {
+            let put = Put::builder()
+                .table_name(&self.table)
+                .set_item(Some(item))
+                .condition_expression("attribute_not_exists(pk)")
+                .build()
+                .map_err(failed("TransactWriteItems"))?;
+            transaction = transaction.transact_items(TransactWriteItem::builder().put(put).build());
+        }
+        match transaction.send().await {
+            Ok(_) => Ok(SignUp::Created(row.into())),
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(|e| e.is_transaction_canceled_exception()) =>
+            {
+                self.explain_refusal(sub, &handle).await
+            }
+            Err(error) => Err(failed("TransactWriteItems")(error)),
+        }
+    }
+
+    async fn explain_refusal(&self, sub: &str, handle: &Handle) -> Result<SignUp> {
+        if let Some(id) = self.find_by_sub(sub).await? {
+            let user = self.find(id).await?.ok_or(Error::NoProfile)?;
+            if user.handle.key() == handle.key() {
+                return Ok(SignUp::Existing(user));
+            }
+            return Err(Error::Conflict(format!(
+                "this token already has the profile @{}",
+                user.handle.as_str()
+            )));
+        }
+        if self.pointer(handle_key(handle)).await?.is_some() {
+            return Err(Error::Conflict(format!(
+                "the handle @{} is taken",
+                handle.as_str()
+            )));
+        }
+        // Neither is there: two sign-ups met, and both were refused. The client may simply try again.
+        Err(Error::Conflict(
+            "another sign-up for this token or handle is under way; try again".to_owned(),
+        ))
+    }
+
+    pub async fn find_by_sub(&self, sub: &str) -> Result<Option<UserId>> {
+        self.pointer(sub_key(sub)).await
+    }
+
+    pub async fn find_by_handle(&self, handle: &Handle) -> Result<Option<User>> {
+        match self.pointer(handle_key(handle)).await? {
+            Some(id) => self.find(id).await,
+            None => Ok(None),
+        }
+    }
+
+    pub async fn find(&self, id: UserId) -> Result<Option<User>> {
+        Ok(self.row(id).await?.map(User::from))
+    }
+
+    /// The user, or the 404 that clients read.
+    pub async fn get(&self, id: UserId) -> Result<User> {
+        self.find(id)
+            .await?
+            .ok_or_else(|| Error::NotFound(format!("there is no user {id}")))
+    }
+
+    async fn row(&self, id: UserId) -> Result<Option<UserRow>> {
+        self.item(user_key(id))
+            .await?
+            .map(|item| from_item("a user row", item))
+            .transpose()
+    }
+
+    /// These users' rows, in no order; ids without a profile are left out.
+    pub async fn rows(&self, ids: impl IntoIterator<Item = UserId>) -> Result<Vec<UserRow>> {
+        let keys = ids
+            .into_iter()
+            .map(|id| dynamo::Item::from([("pk".to_owned(), string(user_key(id)))]))
+            .collect();
+        let items = dynamo::get_many(&self.client, &self.table, keys, true).await?;
+        items
+            .into_iter()
+            .map(|item| from_item("a user row", item))
+            .collect()
+    }
+
+    /// These users in the order of their ids as given; ids without a profile are left out.
+    pub async fn list(&self, ids: &[UserId]) -> Result<Vec<User>> {
+        let mut users: Vec<User> = self
+            .rows(ids.iter().copied())
+            .await?
+            .into_iter()
+            .map(User::from)
+            .collect();
+        users.sort_by_key(|user| ids.iter().position(|id| *id == user.id));
+        Ok(users)
+    }
+
+    async fn pointer(&self, pk: String) -> Result<Option<UserId>> {
+        let item = self.item(pk).await?;
+        let row: Option<PointerRow> = item
+            .map(|item| from_item("a user pointer", item))
+            .transpose()?;
+        Ok(row.map(|row| UserId::new(row.user_id)))
+    }
+
+    async fn item(&self, pk: String) -> Result<Option<dynamo::Item>> {
+        let request = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .key("pk", string(pk))
+            .consistent_read(true);
+        Ok(request.send().await.map_err(failed("GetItem"))?.item)
+    }
+}
