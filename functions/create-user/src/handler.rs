@@ -1,0 +1,58 @@
+use lambda_http::Request;
+use serde::Deserialize;
+use shared::Result;
+use shared::domain::{DisplayName, Handle};
+use shared::runtime::http::{self, HttpResponse};
+use shared::stores::Users;
+use shared::stores::users::SignUp;
+
+pub(crate) struct CreateUser {
+    pub(crate) users: Users,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    handle: String,
+    name: String,
+}
+
+impl CreateUser {
+    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
+        let subject = http::subject(&request)?;
+        let (handle, name) = read(&request)?;
+        match self.users.sign_up(&subject, handle, name).await? {
+            SignUp::Created(user) => http::created(&user),
+            SignUp::Existing(user) => http::ok(&user),
+        }
+    }
+}
+
+fn read(request: &Request) -> Result<(Handle, DisplayName)> {
+    let body: Body = http::body(request)?;
+    Ok((
+        Handle::parse(&body.handle)?,
+        DisplayName::parse(&body.name)?,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shared::runtime::http::test;
+
+    const EVENT: &str = include_str!("../../../events/create-user.json");
+
+    #[test]
+    fn the_event_signs_alice_up() {
+        let request = test::request(EVENT);
+        let (handle, name) = read(&request).expect("a good body");
+        assert_eq!(http::subject(&request).expect("a subject"), "alice");
+        assert_eq!((handle.as_str(), name.as_str()), ("alice", "Alice"));
+    }
+
+    #[test]
+    fn a_body_without_a_handle_is_refused_as_invalid() {
+        let request = test::with_body(EVENT, r#"{"name": "Alice"}"#);
+        assert!(matches!(read(&request), Err(shared::Error::Invalid(_))));
+    }
+}

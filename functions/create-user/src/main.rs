@@ -1,0 +1,16 @@
+//! `POST /v1/users`: signs a person up.
+
+mod handler;
+
+use shared::runtime::{aws::Aws, config::Config, http, telemetry};
+use shared::stores::Users;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    telemetry::init();
+    let config = Config::from_env();
+    let aws = Aws::from_env().await;
+    let users = Users::new(&aws, &config)?;
+    let handler = handler::CreateUser { users };
+    http::serve(|request| handler.handle(request)).await
+}

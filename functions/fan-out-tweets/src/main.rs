@@ -1,0 +1,29 @@
+//! A tweet was posted: deliver it. A tweet was deleted: make sure that nobody sees it.
+
+mod handler;
+
+use shared::flows::fan_out::FanOut;
+use shared::runtime::{aws::Aws, batch, config::Config, telemetry};
+use shared::stores::{Cards, EventStream, Follows, Redis, Timelines};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_runtime::Error> {
+    telemetry::init();
+    let config = Config::from_env();
+    let aws = Aws::from_env().await;
+    let redis = Redis::new(&config)?;
+    let timelines = Timelines::new(redis.clone(), &config)?;
+    let pages = EventStream::new(&aws, config.fan_out_pages_stream()?);
+    let fan_out = FanOut::new(
+        Follows::new(&aws, &config)?,
+        timelines.clone(),
+        pages,
+        &config,
+    )?;
+    let handler = handler::FanOutTweets {
+        fan_out,
+        timelines,
+        cards: Cards::new(redis),
+    };
+    batch::serve(1, async |records: &[_]| handler.handle(records).await).await
+}

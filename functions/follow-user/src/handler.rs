@@ -1,0 +1,42 @@
+use lambda_http::Request;
+use shared::domain::UserId;
+use shared::flows::edges;
+use shared::runtime::http::{self, HttpResponse};
+use shared::stores::follows::Edge;
+use shared::stores::{Follows, Identities, Timelines, Users};
+use shared::{Error, Result};
+
+pub(crate) struct FollowUser {
+    pub(crate) users: Users,
+    pub(crate) follows: Follows,
+    pub(crate) timelines: Timelines,
+    pub(crate) identities: Identities,
+}
+
+impl FollowUser {
+    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
+        let me = http::caller(&request, &self.identities).await?;
+        let followee = UserId::parse(http::path(&request, "id"))?;
+        if followee == me {
+            return Err(Error::Invalid("you cannot follow yourself".to_owned()));
+        }
+        self.users.get(followee).await?;
+        let edge = Edge::new(me, followee);
+        self.follows.follow(edge).await?;
+        edges::settle(&self.follows, &self.timelines, edge, true).await?;
+        http::no_content()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shared::runtime::http::test;
+
+    const EVENT: &str = include_str!("../../../events/follow-user.json");
+
+    #[test]
+    fn the_event_names_whom_to_follow() {
+        assert!(UserId::parse(http::path(&test::request(EVENT), "id")).is_ok());
+    }
+}

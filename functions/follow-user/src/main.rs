@@ -1,0 +1,22 @@
+//! `POST /v1/users/{id}/follow`: the caller follows somebody.
+
+mod handler;
+
+use shared::runtime::{aws::Aws, config::Config, http, telemetry};
+use shared::stores::{Follows, Identities, Redis, Timelines, Users};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    telemetry::init();
+    let config = Config::from_env();
+    let aws = Aws::from_env().await;
+    let redis = Redis::new(&config)?;
+    let users = Users::new(&aws, &config)?;
+    let handler = handler::FollowUser {
+        follows: Follows::new(&aws, &config)?,
+        timelines: Timelines::new(redis.clone(), &config)?,
+        identities: Identities::new(users.clone()).cached_in(redis),
+        users,
+    };
+    http::serve(|request| handler.handle(request)).await
+}

@@ -1,0 +1,32 @@
+use lambda_http::Request;
+use shared::Result;
+use shared::runtime::http::{self, HttpResponse};
+use shared::stores::{Identities, Users};
+
+pub(crate) struct GetMe {
+    pub(crate) users: Users,
+    pub(crate) identities: Identities,
+}
+
+impl GetMe {
+    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
+        let me = http::caller(&request, &self.identities).await?;
+        http::ok(&self.users.get(me).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shared::runtime::http::test;
+
+    const EVENT: &str = include_str!("../../../events/get-me.json");
+
+    #[test]
+    fn the_event_is_alices() {
+        assert_eq!(
+            http::subject(&test::request(EVENT)).expect("a subject"),
+            "alice"
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! `GET /v1/users/me`: the caller's own profile.
+
+mod handler;
+
+use shared::runtime::{aws::Aws, config::Config, http, telemetry};
+use shared::stores::{Identities, Users};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    telemetry::init();
+    let config = Config::from_env();
+    let aws = Aws::from_env().await;
+    let users = Users::new(&aws, &config)?;
+    let identities = Identities::new(users.clone());
+    let handler = handler::GetMe { users, identities };
+    http::serve(|request| handler.handle(request)).await
+}

@@ -1,0 +1,17 @@
+//! `GET /v1/users/by/handle/{handle}`: anybody's profile, found by its handle.
+
+mod handler;
+
+use shared::runtime::{aws::Aws, config::Config, http, telemetry};
+use shared::stores::{Identities, Users};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    telemetry::init();
+    let config = Config::from_env();
+    let aws = Aws::from_env().await;
+    let users = Users::new(&aws, &config)?;
+    let identities = Identities::new(users.clone());
+    let handler = handler::GetUserByHandle { users, identities };
+    http::serve(|request| handler.handle(request)).await
+}

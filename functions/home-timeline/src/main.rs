@@ -1,0 +1,27 @@
+//! `GET /v1/home_timeline`: what the people the caller follows posted, and the caller's own, newest first.
+
+mod handler;
+
+use shared::flows::home_timeline::HomeTimelines;
+use shared::runtime::{aws::Aws, config::Config, http, telemetry};
+use shared::stores::{Cards, Follows, Identities, Redis, Timelines, Tweets, Users};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    telemetry::init();
+    let config = Config::from_env();
+    let aws = Aws::from_env().await;
+    let redis = Redis::new(&config)?;
+    let users = Users::new(&aws, &config)?;
+    let handler = handler::HomeTimeline {
+        identities: Identities::new(users.clone()).cached_in(redis.clone()),
+        home: HomeTimelines {
+            timelines: Timelines::new(redis.clone(), &config)?,
+            cards: Cards::new(redis),
+            follows: Follows::new(&aws, &config)?,
+            tweets: Tweets::new(&aws, &config)?,
+            users,
+        },
+    };
+    http::serve(|request| handler.handle(request)).await
+}

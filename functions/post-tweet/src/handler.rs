@@ -1,0 +1,117 @@
+use lambda_http::Request;
+use serde::Deserialize;
+use shared::domain::{Entry, Tweet, TweetId, TweetText, UserId};
+use shared::runtime::{
+    http::{self, HttpResponse},
+    now_millis,
+};
+use shared::stores::tweets::Stored;
+use shared::stores::{Cards, Identities, Timelines, Tweets, Users};
+use shared::{Error, Result};
+
+/// How many ids are tried before giving up. More than one is needed only when lanes have wrapped around, or when two
+/// requests with the same key meet.
+const ATTEMPTS: usize = 5;
+
+const LONGEST_KEY: usize = 255;
+
+pub(crate) struct PostTweet {
+    pub(crate) users: Users,
+    pub(crate) tweets: Tweets,
+    pub(crate) timelines: Timelines,
+    pub(crate) cards: Cards,
+    pub(crate) identities: Identities,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    text: String,
+}
+
+impl PostTweet {
+    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
+        let me = http::caller(&request, &self.identities).await?;
+        let (text, key) = read(&request)?;
+        let tweet = self.store(me, text, key.as_deref()).await?;
+        self.show_to_author(&tweet).await;
+        tracing::info!(tweet_id = %tweet.id, "tweet posted");
+        http::created(&tweet)
+    }
+
+    async fn store(&self, me: UserId, text: TweetText, key: Option<&str>) -> Result<Tweet> {
+        for _ in 0..ATTEMPTS {
+            let id = TweetId::new(self.users.next_id().await?);
+            let tweet = Tweet::new(id, me, text.clone());
+            let stored = match key {
+                None => self.tweets.store(&tweet).await?,
+                Some(key) => self.tweets.store_once(&tweet, key).await?,
+            };
+            match stored {
+                Stored::New => return Ok(tweet),
+                Stored::Before(before) if before.text == tweet.text => return Ok(before),
+                Stored::Before(_) => {
+                    return Err(Error::Invalid(
+                        "this Idempotency-Key was used with another body".to_owned(),
+                    ));
+                }
+                Stored::Refused => {}
+            }
+        }
+        Err(Error::GaveUp("storing a tweet"))
+    }
+
+    /// Read your writes. The tweet is stored, so a cache that fails here must not fail the request: the fan-out
+    /// delivers to the author as well.
+    async fn show_to_author(&self, tweet: &Tweet) {
+        let (entry, me) = (Entry::new(tweet.id, tweet.author_id), [tweet.author_id]);
+        let shown = tokio::try_join!(
+            self.timelines.deliver(entry, &me, now_millis()),
+            self.cards.fill_tweets(std::slice::from_ref(tweet)),
+        );
+        if let Err(error) = shown {
+            tracing::warn!(error = error.chain(), "own timeline not updated");
+        }
+    }
+}
+
+fn read(request: &Request) -> Result<(TweetText, Option<String>)> {
+    let body: Body = http::body(request)?;
+    let text = TweetText::parse(body.text)?;
+    let key = match request
+        .headers()
+        .get("idempotency-key")
+        .map(|value| value.to_str())
+    {
+        None => None,
+        Some(Ok(key)) if (1..=LONGEST_KEY).contains(&key.len()) => Some(key.to_owned()),
+        Some(_) => {
+            return Err(Error::Malformed(format!(
+                "Idempotency-Key is 1 to {LONGEST_KEY} ASCII characters"
+            )));
+        }
+    };
+    Ok((text, key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shared::runtime::http::test;
+
+    const EVENT: &str = include_str!("../../../events/post-tweet.json");
+
+    #[test]
+    fn the_event_posts_a_text_once() {
+        let (text, key) = read(&test::request(EVENT)).expect("a good request");
+        assert_eq!(text.as_str(), "just setting up my roost");
+        assert_eq!(key.as_deref(), Some("first-tweet"));
+    }
+
+    #[test]
+    fn a_key_that_is_too_long_is_refused() {
+        let mut request = test::request(EVENT);
+        let key = "k".repeat(LONGEST_KEY + 1).parse().expect("a header value");
+        request.headers_mut().insert("idempotency-key", key);
+        assert!(matches!(read(&request), Err(Error::Malformed(_))));
+    }
+}

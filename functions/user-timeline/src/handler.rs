@@ -1,0 +1,49 @@
+use lambda_http::Request;
+use shared::Result;
+use shared::domain::{Cursor, UserId};
+use shared::runtime::http::{self, HttpResponse, Page};
+use shared::stores::tweets::{NEWEST, OLDEST};
+use shared::stores::{Identities, Tweets, Users};
+
+pub(crate) struct UserTimeline {
+    pub(crate) users: Users,
+    pub(crate) tweets: Tweets,
+    pub(crate) identities: Identities,
+}
+
+impl UserTimeline {
+    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
+        http::caller(&request, &self.identities).await?;
+        let author = UserId::parse(http::path(&request, "id"))?;
+        let (size, cursor) = (http::page_size(&request)?, http::cursor(&request)?);
+        self.users.get(author).await?;
+        let below = cursor.map_or(NEWEST, Cursor::tweet);
+        // One more than the page holds tells whether another page follows.
+        let mut tweets = self
+            .tweets
+            .newest(author, OLDEST, below, size.get() + 1)
+            .await?;
+        let more = tweets.len() > size.get();
+        tweets.truncate(size.get());
+        let next_cursor = tweets
+            .last()
+            .filter(|_| more)
+            .map(|tweet| tweet.id.to_string());
+        http::ok(&Page::new(tweets, next_cursor))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shared::runtime::http::test;
+
+    const EVENT: &str = include_str!("../../../events/user-timeline.json");
+
+    #[test]
+    fn the_event_asks_for_a_page_behind_a_cursor() {
+        let request = test::request(EVENT);
+        assert_eq!(http::page_size(&request).expect("a limit").get(), 5);
+        assert!(http::cursor(&request).expect("a cursor").is_some());
+    }
+}

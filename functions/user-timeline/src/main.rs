@@ -1,0 +1,20 @@
+//! `GET /v1/users/{id}/tweets`: what somebody posted, newest first.
+
+mod handler;
+
+use shared::runtime::{aws::Aws, config::Config, http, telemetry};
+use shared::stores::{Identities, Tweets, Users};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    telemetry::init();
+    let config = Config::from_env();
+    let aws = Aws::from_env().await;
+    let users = Users::new(&aws, &config)?;
+    let handler = handler::UserTimeline {
+        tweets: Tweets::new(&aws, &config)?,
+        identities: Identities::new(users.clone()),
+        users,
+    };
+    http::serve(|request| handler.handle(request)).await
+}
