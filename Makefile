@@ -1,0 +1,78 @@
+# The only commands anyone has to know. `make help` lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup run test fmt lint build watch invoke seed clean redis check-template
+
+VENV := .venv
+TOOLS := $(VENV)/.tools
+# Tools from PyPI, in versions that are known to work together.
+PYTHON_TOOLS := cargo-lambda==1.9.2 aws-sam-cli==1.170.0 cfn-lint==1.58.0
+# cargo-lambda's own emulator must not sit on the port of our HTTP API.
+WATCH_PORT ?= 9010
+# Where a running local cloud writes its endpoints.
+export ROOST_STATE_DIR ?= .roost
+export SAM_CLI_TELEMETRY := 0
+export AWS_REGION ?= us-east-1
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: redis $(TOOLS) ## Install what the other commands need (they do it by themselves, too)
+
+redis:
+	@command -v redis-server >/dev/null || command -v valkey-server >/dev/null || { \
+	  echo "installing redis-server"; \
+	  if command -v apt-get >/dev/null; then \
+	    if [ "$$(id -u)" = 0 ]; then as_root=; else as_root="sudo -n"; fi; \
+	    $$as_root apt-get update -q >/dev/null && \
+	    DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -y -q --no-install-recommends redis-server >/dev/null; \
+	  elif command -v brew >/dev/null; then brew install --quiet redis; \
+	  else false; fi; \
+	} || { echo "redis-server is missing and could not be installed: please install Redis 7 or Valkey" >&2; exit 1; }
+
+$(TOOLS): Makefile
+	@echo "installing $(PYTHON_TOOLS)"
+	@python3 -m venv $(VENV)
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PYTHON_TOOLS)
+	@touch $@
+
+run: redis ## Run the whole system on this machine
+	@cargo build --workspace --exclude roost-tests
+	@exec target/debug/roost-local
+
+test: redis lint ## Check format, lints and template, and run all tests
+	cargo build --workspace
+	cargo test --workspace
+
+fmt: ## Format the code
+	cargo fmt --all
+
+lint: check-template ## Check format, lints and template
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- --deny warnings
+
+check-template: $(TOOLS)
+	$(VENV)/bin/cfn-lint template.yaml
+	$(VENV)/bin/sam validate --lint
+
+build: $(TOOLS) ## Build every function for AWS (ARCH=x86_64 or arm64)
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo lambda build --release --workspace --exclude roost-local --exclude roost-tests \
+	  --output-format zip $(if $(filter arm64,$(ARCH)),--arm64,$(if $(filter x86_64,$(ARCH)),--x86-64))
+	@cd target/lambda && for zip in */bootstrap.zip; do echo "$$(du -k "$$zip" | cut -f1) KiB  $${zip%/*}"; done
+
+watch: $(TOOLS) ## Serve the functions with cargo lambda, rebuilt on change, on the data of a running `make run`
+	@test -f $(ROOST_STATE_DIR)/env || { echo "no local cloud: start one with 'make run' in another terminal" >&2; exit 1; }
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo lambda watch --invoke-port $(WATCH_PORT) --env-file $(ROOST_STATE_DIR)/env
+
+invoke: $(TOOLS) ## Send a function its event through `make watch` (FUNCTION=home-timeline)
+	@test -n "$(FUNCTION)" || { echo "which one? make invoke FUNCTION=home-timeline" >&2; exit 1; }
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo lambda invoke $(FUNCTION) --invoke-port $(WATCH_PORT) --data-file events/$(FUNCTION).json
+
+seed: ## Fill a running local cloud with people, follows and tweets
+	@cargo run --quiet --package roost-tests --bin seed
+
+clean: ## Remove everything that was built or installed here
+	cargo clean
+	rm -rf $(VENV) .aws-sam $(ROOST_STATE_DIR)
