@@ -1,0 +1,178 @@
+//! Redis: a real `redis-server` or `valkey-server`, which keeps nothing on disk. When somebody kills it, it comes back
+//! empty on the same port, as a cache node is replaced.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::config::Port;
+use crate::error::StartError;
+use crate::output::say;
+
+const START_LIMIT: Duration = Duration::from_secs(10);
+/// Between a death and the next start.
+const RESTART_PAUSE: Duration = Duration::from_millis(200);
+
+/// A free port may be somebody else's by the time Redis opens it; then another one is tried.
+const ATTEMPTS: usize = 5;
+
+pub(crate) struct Redis {
+    pub(crate) port: u16,
+    stop: oneshot::Sender<()>,
+    supervisor: JoinHandle<()>,
+}
+
+impl Redis {
+    pub(crate) async fn start(port: Port) -> Result<Self, StartError> {
+        let program = find_program("redis-server").or_else(|| find_program("valkey-server"));
+        let program = program.ok_or(StartError::RedisMissing)?;
+        let mut attempt = 1;
+        let (port, child) = loop {
+            let chosen = choose_port(port)?;
+            match start_on(&program, chosen).await {
+                Ok(child) => break (chosen, child),
+                Err(_) if port.number == 0 && attempt < ATTEMPTS => attempt += 1,
+                Err(error) => return Err(error),
+            }
+        };
+        let (stop, stopped) = oneshot::channel();
+        let supervisor = tokio::spawn(supervise(program, port, child, stopped));
+        Ok(Self {
+            port,
+            stop,
+            supervisor,
+        })
+    }
+
+    pub(crate) async fn stop(self) {
+        let _ = self.stop.send(());
+        let _ = self.supervisor.await;
+    }
+}
+
+/// The port that Redis is to have: the configured one, which must be free, or any free one.
+fn choose_port(port: Port) -> Result<u16, StartError> {
+    let chosen =
+        TcpListener::bind((Ipv4Addr::LOCALHOST, port.number)).and_then(|free| free.local_addr());
+    match chosen {
+        Ok(address) => Ok(address.port()),
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => Err(StartError::PortTaken {
+            port: port.number,
+            variable: port.variable,
+        }),
+        Err(source) => Err(StartError::Listen {
+            port: port.number,
+            variable: port.variable,
+            source,
+        }),
+    }
+}
+
+async fn start_on(program: &Path, port: u16) -> Result<Child, StartError> {
+    let mut child = spawn(program, port)?;
+    let started = Instant::now();
+    while !answers(port, child.id()).await {
+        let reason = match child.try_wait() {
+            Ok(Some(status)) => Some(format!("it ended with {status}; is port {port} taken?")),
+            Ok(None) => (started.elapsed() > START_LIMIT).then(|| "it does not answer".to_owned()),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(reason) = reason {
+            return Err(StartError::RedisFailed {
+                program: program.display().to_string(),
+                reason,
+            });
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    Ok(child)
+}
+
+async fn supervise(
+    program: PathBuf,
+    port: u16,
+    mut child: Child,
+    mut stopped: oneshot::Receiver<()>,
+) {
+    loop {
+        tokio::select! {
+            _ = &mut stopped => {
+                let _ = child.kill().await;
+                return;
+            }
+            _ = child.wait() => say("redis ended; it starts again, empty"),
+        }
+        tokio::time::sleep(RESTART_PAUSE).await;
+        match spawn(&program, port) {
+            Ok(restarted) => child = restarted,
+            Err(error) => say(error.to_string()),
+        }
+    }
+}
+
+fn spawn(program: &Path, port: u16) -> Result<Child, StartError> {
+    // Nobody is left to stop Redis when this process is killed outright, so the kernel does it where it can.
+    let mut command = match find_program("setpriv") {
+        Some(setpriv) => {
+            let mut command = Command::new(setpriv);
+            command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+            command
+        }
+        None => Command::new(program),
+    };
+    command
+        .args([
+            "--bind",
+            "127.0.0.1",
+            "--port",
+            &port.to_string(),
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+        ])
+        .args(["--dir", "/tmp", "--daemonize", "no"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        // Ctrl-C is for this process, which then stops its children in order.
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| StartError::RedisFailed {
+            program: program.display().to_string(),
+            reason: error.to_string(),
+        })
+}
+
+/// Whether the Redis at this port is ready, and the one that was started: another one would answer just as well.
+async fn answers(port: u16, process: Option<u32>) -> bool {
+    let ask = async {
+        let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+        connection.write_all(b"INFO server\r\nQUIT\r\n").await?;
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).await?;
+        std::io::Result::Ok(answer)
+    };
+    let Ok(Ok(answer)) = tokio::time::timeout(Duration::from_secs(1), ask).await else {
+        return false;
+    };
+    let told = answer
+        .lines()
+        .find_map(|line| line.strip_prefix("process_id:")?.trim().parse().ok());
+    told.is_some() && told == process
+}
+
+fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_file())
+}

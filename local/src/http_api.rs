@@ -1,0 +1,387 @@
+//! The HTTP API: routes of the template with API Gateway's payload and JWT authorizer, the local token issuer, and
+//! what says whether the system is up.
+
+mod payload;
+mod problem;
+mod routing;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use self::payload::Context;
+use self::problem::problem;
+use self::routing::Routes;
+use crate::jwt::{Issuer, Refusal, bearer, claims_as_texts};
+use crate::lambda::{Function, InvokeError, Lambda};
+use crate::net::without_delay;
+use crate::output::say;
+use crate::template::{Authorizer, Cors, Stack};
+
+/// API Gateway's limit on a request.
+const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
+/// How long a request waits for a free sandbox before it is told to come back.
+const QUEUE_LIMIT: Duration = Duration::from_secs(25);
+/// API Gateway gives a function half a minute, whatever its own timeout.
+const INTEGRATION_LIMIT: Duration = Duration::from_secs(30);
+
+/// Everything behind the port, once it is there.
+pub(crate) struct Gateway {
+    routes: Routes<Target>,
+    cors: Option<Cors>,
+    issuer: Arc<Issuer>,
+    lambda: Arc<Lambda>,
+    /// What `/healthz` tells: URL by service.
+    endpoints: Value,
+}
+
+struct Target {
+    function: Arc<Function>,
+    authorizer: Option<Authorizer>,
+    scopes: Vec<String>,
+}
+
+impl Gateway {
+    pub(crate) fn new(
+        stack: &Stack,
+        issuer: Arc<Issuer>,
+        lambda: Arc<Lambda>,
+        endpoints: Value,
+    ) -> Self {
+        let mut routes = Vec::new();
+        for (function, route) in stack
+            .functions
+            .iter()
+            .flat_map(|function| function.routes.iter().map(move |route| (function, route)))
+        {
+            let Some(api) = stack.apis.get(&route.api) else {
+                continue;
+            };
+            let name = route
+                .authorizer
+                .as_ref()
+                .or(api.default_authorizer.as_ref());
+            let authorizer = name.and_then(|name| api.authorizers.get(name)).cloned();
+            let Some(function) = lambda.function(&function.logical_id) else {
+                continue;
+            };
+            let target = Target {
+                function: Arc::clone(function),
+                authorizer,
+                scopes: route.scopes.clone(),
+            };
+            routes.push((route.method.clone(), route.path.clone(), target));
+        }
+        let cors = stack.apis.values().find_map(|api| api.cors.clone());
+        Self {
+            routes: Routes::new(routes),
+            cors,
+            issuer,
+            lambda,
+            endpoints,
+        }
+    }
+}
+
+/// Empty until everything is up; until then every request gets a 503.
+pub(crate) type Ready = Arc<OnceLock<Gateway>>;
+
+pub(crate) async fn serve(listener: TcpListener, ready: Ready) {
+    let router = Router::new()
+        .route("/healthz", get(health))
+        .route("/dev/token", post(token))
+        .route("/dev/sandboxes", get(sandboxes))
+        .route(
+            "/.well-known/openid-configuration",
+            get(openid_configuration),
+        )
+        .route("/.well-known/jwks.json", get(key_set))
+        .fallback(call)
+        .method_not_allowed_fallback(|| async { not_found() })
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .with_state(ready);
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    if let Err(error) = axum::serve(without_delay(listener), service).await {
+        say(format!("the HTTP API ended: {error}"));
+    }
+}
+
+async fn health(State(ready): State<Ready>) -> Response {
+    match ready.get() {
+        Some(gateway) => {
+            Json(json!({"status": "ok", "endpoints": gateway.endpoints})).into_response()
+        }
+        None => starting(),
+    }
+}
+
+fn starting() -> Response {
+    problem(StatusCode::SERVICE_UNAVAILABLE, "The system is starting.")
+}
+
+fn not_found() -> Response {
+    problem(StatusCode::NOT_FOUND, "There is no such route.")
+}
+
+async fn sandboxes(State(ready): State<Ready>) -> Response {
+    ready.get().map_or_else(starting, |gateway| {
+        Json(gateway.lambda.sandboxes()).into_response()
+    })
+}
+
+async fn openid_configuration(State(ready): State<Ready>) -> Response {
+    ready.get().map_or_else(starting, |gateway| {
+        Json(gateway.issuer.openid_configuration()).into_response()
+    })
+}
+
+async fn key_set(State(ready): State<Ready>) -> Response {
+    ready.get().map_or_else(starting, |gateway| {
+        Json(gateway.issuer.key_set()).into_response()
+    })
+}
+
+/// A token for whoever asks: `{"sub": "alice", "expires_in": 3600}`.
+async fn token(State(ready): State<Ready>, body: Bytes) -> Response {
+    let Some(gateway) = ready.get() else {
+        return starting();
+    };
+    let bad = |detail: &str| problem(StatusCode::BAD_REQUEST, detail);
+    let Ok(Value::Object(body)) = serde_json::from_slice(&body) else {
+        return bad("The body must be a JSON object such as {\"sub\": \"alice\"}.");
+    };
+    let Some(subject) = body
+        .get("sub")
+        .and_then(Value::as_str)
+        .filter(|subject| !subject.is_empty())
+    else {
+        return bad("sub must be a text that is not empty.");
+    };
+    let expires_in = match body.get("expires_in") {
+        None | Some(Value::Null) => 3600,
+        Some(seconds) => match seconds.as_i64() {
+            Some(seconds) => seconds,
+            None => return bad("expires_in must be a whole number of seconds."),
+        },
+    };
+    match gateway.issuer.token(subject, expires_in) {
+        Some(token) => {
+            Json(json!({"access_token": token, "token_type": "Bearer", "expires_in": expires_in}))
+                .into_response()
+        }
+        None => problem(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "The token could not be signed.",
+        ),
+    }
+}
+
+/// A request for a function.
+async fn call(
+    State(ready): State<Ready>,
+    ConnectInfo(client): ConnectInfo<SocketAddr>,
+    request: Request,
+) -> Response {
+    let Some(gateway) = ready.get() else {
+        return starting();
+    };
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    if let (Some(cors), Some(origin)) = (&gateway.cors, &origin)
+        && request.method() == Method::OPTIONS
+        && request
+            .headers()
+            .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+    {
+        let mut response = StatusCode::NO_CONTENT.into_response();
+        allow_origin(cors, origin, response.headers_mut(), true);
+        return response;
+    }
+    let mut response = forward(gateway, client, request).await;
+    if let (Some(cors), Some(origin)) = (&gateway.cors, &origin) {
+        allow_origin(cors, origin, response.headers_mut(), false);
+    }
+    response
+}
+
+async fn forward(gateway: &Gateway, client: SocketAddr, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let Some(route) = gateway.routes.find(parts.method.as_str(), parts.uri.path()) else {
+        return not_found();
+    };
+    let authorizer = match &route.target.authorizer {
+        None => None,
+        Some(authorizer) => {
+            match authorize(&gateway.issuer, authorizer, &parts, &route.target.scopes) {
+                Ok(claims) => Some(claims),
+                Err(response) => return response,
+            }
+        }
+    };
+    let Ok(body) = axum::body::to_bytes(body, MAX_BODY_BYTES).await else {
+        return problem(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "The body is larger than 10 MB.",
+        );
+    };
+    let context = Context {
+        route_key: &route.key,
+        path_parameters: route.path_parameters,
+        authorizer,
+        client,
+    };
+    let event = Bytes::from(payload::event(&parts, &body, context).to_string());
+    let function = &route.target.function;
+    let answer =
+        tokio::time::timeout(INTEGRATION_LIMIT, function.invoke(event, Some(QUEUE_LIMIT))).await;
+    let failed = || {
+        problem(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "The request could not be completed.",
+        )
+    };
+    match answer {
+        Ok(Ok(answer)) => payload::response(&answer).map_or_else(
+            || {
+                say(format!(
+                    "{} gave an answer that is not an HTTP response",
+                    function.binary
+                ));
+                failed()
+            },
+            |response| response.map(Body::new),
+        ),
+        Ok(Err(InvokeError::Busy)) | Err(_) => problem(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The system is busy; try again later.",
+        ),
+        Ok(Err(error)) => {
+            say(format!(
+                "{} failed on {}: {error}",
+                function.binary, route.key
+            ));
+            failed()
+        }
+    }
+}
+
+/// What the function is told about the caller, or the refusal.
+#[expect(
+    clippy::result_large_err,
+    reason = "the error is the response, and is sent at once"
+)]
+fn authorize(
+    issuer: &Issuer,
+    authorizer: &Authorizer,
+    request: &Parts,
+    scopes: &[String],
+) -> Result<Value, Response> {
+    let claims = identity(&authorizer.identity_source, request)
+        .ok_or(Refusal::Missing)
+        .and_then(|source| bearer(&source).and_then(|token| issuer.check(token, authorizer)))
+        .map_err(|refusal| unauthorized(&refusal))?;
+    let granted: Vec<&str> = ["scope", "scp"]
+        .iter()
+        .filter_map(|claim| claims.get(*claim))
+        .flat_map(|value| match value {
+            Value::String(text) => text.split(' ').collect(),
+            Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+            _ => vec![],
+        })
+        .collect();
+    let needed: Vec<&String> = scopes
+        .iter()
+        .filter(|scope| granted.contains(&scope.as_str()))
+        .collect();
+    if !scopes.is_empty() && needed.is_empty() {
+        return Err(problem(
+            StatusCode::FORBIDDEN,
+            "The token lacks the scope that this route needs.",
+        ));
+    }
+    let scopes = if scopes.is_empty() {
+        Value::Null
+    } else {
+        json!(needed)
+    };
+    Ok(json!({"jwt": {"claims": claims_as_texts(&claims), "scopes": scopes}}))
+}
+
+/// Where the token is: `$request.header.Authorization` or `$request.querystring.token`.
+fn identity(source: &str, request: &Parts) -> Option<String> {
+    if let Some(name) = source.strip_prefix("$request.header.") {
+        let value = request.headers.get(name.to_ascii_lowercase())?;
+        return Some(String::from_utf8_lossy(value.as_bytes()).into_owned());
+    }
+    let name = source.strip_prefix("$request.querystring.")?;
+    payload::query_parameters(request.uri.query()?)
+        .get(name)?
+        .as_str()
+        .map(str::to_owned)
+}
+
+fn unauthorized(refusal: &Refusal) -> Response {
+    let mut response = problem(StatusCode::UNAUTHORIZED, "A valid bearer token is needed.");
+    let challenge = match refusal {
+        Refusal::Missing => "Bearer".to_owned(),
+        refused => {
+            format!("Bearer scope=\"\" error=\"invalid_token\" error_description=\"{refused}\"")
+        }
+    };
+    if let Ok(challenge) = HeaderValue::try_from(challenge) {
+        response
+            .headers_mut()
+            .insert(header::WWW_AUTHENTICATE, challenge);
+    }
+    response
+}
+
+fn allow_origin(cors: &Cors, origin: &HeaderValue, headers: &mut HeaderMap, preflight: bool) {
+    let allowed = |known: &String| known == "*" || origin.as_bytes() == known.as_bytes();
+    if !cors.origins.iter().any(allowed) {
+        return;
+    }
+    let mut set = |name: HeaderName, values: &[String]| {
+        if let Ok(value) = HeaderValue::try_from(values.join(","))
+            .map(|value| (!values.is_empty()).then_some(value))
+        {
+            headers.extend(value.map(|value| (name, value)));
+        }
+    };
+    let any = cors.origins.iter().any(|known| known == "*") && !cors.credentials;
+    let shown = if any {
+        "*".to_owned()
+    } else {
+        String::from_utf8_lossy(origin.as_bytes()).into_owned()
+    };
+    set(header::ACCESS_CONTROL_ALLOW_ORIGIN, &[shown]);
+    if cors.credentials {
+        set(
+            header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
+            &["true".to_owned()],
+        );
+    }
+    if preflight {
+        set(header::ACCESS_CONTROL_ALLOW_METHODS, &cors.methods);
+        set(header::ACCESS_CONTROL_ALLOW_HEADERS, &cors.headers);
+        set(
+            header::ACCESS_CONTROL_MAX_AGE,
+            &cors
+                .max_age_seconds
+                .iter()
+                .map(u64::to_string)
+                .collect::<Vec<_>>(),
+        );
+    } else {
+        set(header::ACCESS_CONTROL_EXPOSE_HEADERS, &cors.exposed_headers);
+    }
+}

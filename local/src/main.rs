@@ -1,0 +1,50 @@
+//! Roost's local cloud: one process that reads `template.yaml` and does on one machine what AWS would do with it.
+//!
+//! - [`template`] reads the SAM template and resolves its parameters for this machine.
+//! - [`data`] holds the data: DynamoDB and Kinesis embedded, Redis as a child process.
+//! - [`lambda`] runs the real function binaries over the Lambda Runtime API.
+//! - [`event_source`] and [`schedule`] call functions for streams and rates.
+//! - [`http_api`] is API Gateway with the token issuer of [`jwt`].
+//!
+//! Nothing here is deployed.
+
+mod cloud;
+mod config;
+mod data;
+mod error;
+mod event_source;
+mod http_api;
+mod jwt;
+mod lambda;
+mod net;
+mod output;
+mod schedule;
+mod template;
+
+use std::process::ExitCode;
+
+use crate::config::Config;
+use crate::error::StartError;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("roost-local: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Leaving it drops the runtime, and with it every child that is still there.
+fn run() -> Result<(), StartError> {
+    let config = Config::from_env()?;
+    // The embedded databases work on the runtime's threads, so there are some more of them than cores on a small machine.
+    let threads = std::thread::available_parallelism().map_or(4, |cores| cores.get().max(4));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .enable_all()
+        .build()
+        .map_err(StartError::Signals)?;
+    runtime.block_on(cloud::run(config))
+}

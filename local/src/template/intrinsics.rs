@@ -1,0 +1,557 @@
+//! CloudFormation's intrinsic functions: given the parameters and the resources' local names, every `Ref`, `Fn::Sub`,
+//! `Fn::If`… becomes the value it has on this machine.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+pub(crate) const STACK: &str = "roost";
+pub(crate) const REGION: &str = "us-east-1";
+pub(crate) const ACCOUNT: &str = "000000000000";
+/// A stream's ARN ends with the moment it was created; nothing reads it, so every start uses the same one.
+const STREAM_LABEL: &str = "2025-01-01T00:00:00.000";
+/// Deeper than any template; only a cycle gets there.
+const MAX_DEPTH: usize = 64;
+
+/// A value that could not be worked out: where in the template, and why.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Unresolved {
+    pub(crate) place: String,
+    pub(crate) message: String,
+}
+
+type Resolved<T> = Result<T, Unresolved>;
+
+/// A template together with the values of its parameters.
+pub(crate) struct Resolver<'a> {
+    template: &'a Value,
+    parameters: BTreeMap<String, Value>,
+}
+
+impl<'a> Resolver<'a> {
+    pub(crate) fn new(template: &'a Value, parameters: BTreeMap<String, Value>) -> Self {
+        Self {
+            template,
+            parameters,
+        }
+    }
+
+    /// The value at `place`, free of intrinsic functions. `AWS::NoValue` makes a key or an element disappear; at the
+    /// top it leaves null.
+    pub(crate) fn resolve(&self, value: &Value, place: &str) -> Resolved<Value> {
+        Ok(self.value(value, place, 0)?.unwrap_or(Value::Null))
+    }
+
+    /// Whether a resource exists: it does unless its condition is false.
+    pub(crate) fn exists(&self, logical_id: &str) -> Resolved<bool> {
+        match self.template["Resources"][logical_id].get("Condition") {
+            Some(Value::String(name)) => {
+                self.condition(name, &format!("Resources.{logical_id}.Condition"), 0)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    fn value(&self, value: &Value, place: &str, depth: usize) -> Resolved<Option<Value>> {
+        if depth > MAX_DEPTH {
+            return unresolved(place, "refers to itself");
+        }
+        match value {
+            Value::Object(object) => {
+                if let Some((function, argument)) = intrinsic(object) {
+                    return self.call(function, argument, place, depth + 1);
+                }
+                let mut resolved = Map::new();
+                for (key, inner) in object {
+                    if let Some(inner) = self.value(inner, &format!("{place}.{key}"), depth + 1)? {
+                        resolved.insert(key.clone(), inner);
+                    }
+                }
+                Ok(Some(Value::Object(resolved)))
+            }
+            Value::Array(items) => {
+                let mut resolved = Vec::with_capacity(items.len());
+                for (index, inner) in items.iter().enumerate() {
+                    resolved.extend(self.value(inner, &format!("{place}[{index}]"), depth + 1)?);
+                }
+                Ok(Some(Value::Array(resolved)))
+            }
+            scalar => Ok(Some(scalar.clone())),
+        }
+    }
+
+    fn call(
+        &self,
+        function: &str,
+        argument: &Value,
+        place: &str,
+        depth: usize,
+    ) -> Resolved<Option<Value>> {
+        let call = format!("{place}.{function}");
+        let resolved = match function {
+            "Ref" => {
+                let name = text(argument, &call)?;
+                if name == "AWS::NoValue" {
+                    return Ok(None);
+                }
+                self.reference(name, &call, depth)?
+            }
+            "Fn::GetAtt" => {
+                let path = match argument {
+                    Value::String(path) => path.clone(),
+                    other => {
+                        let [resource, attribute] = self.arguments::<2>(other, &call, depth)?;
+                        format!("{}.{}", text(&resource, &call)?, text(&attribute, &call)?)
+                    }
+                };
+                Value::String(self.attribute(&path, &call, depth)?)
+            }
+            "Fn::Sub" => self.substitute(argument, &call, depth)?,
+            "Fn::If" => {
+                let Value::Array(parts) = argument else {
+                    return unresolved(&call, "takes a list of three");
+                };
+                let [condition, when_true, when_false] = parts.as_slice() else {
+                    return unresolved(&call, "takes a list of three");
+                };
+                // Only the chosen branch is looked at: the other one may name resources that do not exist.
+                let chosen = if self.condition(text(condition, &call)?, &call, depth)? {
+                    when_true
+                } else {
+                    when_false
+                };
+                return self.value(chosen, &call, depth);
+            }
+            "Fn::Join" => {
+                let [separator, parts] = self.arguments::<2>(argument, &call, depth)?;
+                let Value::Array(parts) = parts else {
+                    return unresolved(&call, "joins a list");
+                };
+                Value::String(
+                    parts
+                        .iter()
+                        .map(plain)
+                        .collect::<Vec<_>>()
+                        .join(text(&separator, &call)?),
+                )
+            }
+            "Fn::Select" => {
+                let [index, items] = self.arguments::<2>(argument, &call, depth)?;
+                let chosen = plain(&index)
+                    .parse::<usize>()
+                    .ok()
+                    .and_then(|index| items.get(index).cloned());
+                match chosen {
+                    Some(chosen) => chosen,
+                    None => return unresolved(&call, "there is no such element"),
+                }
+            }
+            "Fn::Split" => {
+                let [separator, joined] = self.arguments::<2>(argument, &call, depth)?;
+                let (separator, joined) = (text(&separator, &call)?.to_owned(), plain(&joined));
+                Value::from(joined.split(&separator).collect::<Vec<_>>())
+            }
+            "Fn::FindInMap" => {
+                let [map, first, second] = self.arguments::<3>(argument, &call, depth)?;
+                match self.template["Mappings"][plain(&map)][plain(&first)].get(plain(&second)) {
+                    Some(found) => found.clone(),
+                    None => return unresolved(&call, "is in no mapping"),
+                }
+            }
+            "Fn::Equals" | "Fn::Not" | "Fn::And" | "Fn::Or" => Value::Bool(self.holds(
+                &Value::Object(Map::from_iter([(function.to_owned(), argument.clone())])),
+                place,
+                depth,
+            )?),
+            // What has no meaning on one machine still needs a value.
+            "Fn::GetAZs" => Value::from(vec![format!("{REGION}a"), format!("{REGION}b")]),
+            "Fn::Base64" | "Fn::ToJsonString" => return self.value(argument, &call, depth),
+            _ => Value::String(format!("local-{function}")),
+        };
+        Ok(Some(resolved))
+    }
+
+    fn arguments<const N: usize>(
+        &self,
+        argument: &Value,
+        place: &str,
+        depth: usize,
+    ) -> Resolved<[Value; N]> {
+        let resolved = self.value(argument, place, depth)?;
+        let Some(Value::Array(parts)) = resolved else {
+            return unresolved(place, "takes a list");
+        };
+        parts
+            .try_into()
+            .or_else(|_| unresolved(place, &format!("takes a list of {N}")))
+    }
+
+    fn substitute(&self, argument: &Value, place: &str, depth: usize) -> Resolved<Value> {
+        let (pattern, names) = match argument {
+            Value::String(pattern) => (pattern.as_str(), Map::new()),
+            Value::Array(parts) if parts.len() == 2 => {
+                let Some(Value::Object(names)) = self.value(&parts[1], place, depth)? else {
+                    return unresolved(place, "takes a text and a map");
+                };
+                (text(&parts[0], place)?, names)
+            }
+            _ => return unresolved(place, "takes a text, or a text and a map"),
+        };
+        let mut result = String::new();
+        let mut rest = pattern;
+        while let Some(start) = rest.find("${") {
+            result.push_str(&rest[..start]);
+            let Some(length) = rest[start..].find('}') else {
+                return unresolved(place, "has a ${ without its }");
+            };
+            let name = &rest[start + 2..start + length];
+            rest = &rest[start + length + 1..];
+            if let Some(literal) = name.strip_prefix('!') {
+                result.push_str(&format!("${{{literal}}}"));
+            } else if let Some(value) = names.get(name.trim()) {
+                result.push_str(&plain(value));
+            } else if name.contains('.') {
+                result.push_str(&self.attribute(name.trim(), place, depth)?);
+            } else {
+                result.push_str(&plain(&self.reference(name.trim(), place, depth)?));
+            }
+        }
+        result.push_str(rest);
+        Ok(Value::String(result))
+    }
+
+    fn reference(&self, name: &str, place: &str, depth: usize) -> Resolved<Value> {
+        if let Some(value) = self.parameters.get(name) {
+            return Ok(value.clone());
+        }
+        Ok(Value::String(match name {
+            "AWS::StackName" => STACK.to_owned(),
+            "AWS::Region" => REGION.to_owned(),
+            "AWS::AccountId" => ACCOUNT.to_owned(),
+            "AWS::Partition" => "aws".to_owned(),
+            "AWS::URLSuffix" => "amazonaws.com".to_owned(),
+            "AWS::StackId" => {
+                format!("arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/{STACK}/local")
+            }
+            "AWS::NoValue" => String::new(),
+            _ => self.name(name, place, depth)?,
+        }))
+    }
+
+    /// What `Ref` of a resource gives: its physical name.
+    fn name(&self, logical_id: &str, place: &str, depth: usize) -> Resolved<String> {
+        let Some(resource_type) = self.resource_type(logical_id, place)? else {
+            return Ok(format!("local-{logical_id}"));
+        };
+        let name_property = match resource_type {
+            "AWS::DynamoDB::Table" => "TableName",
+            "AWS::Kinesis::Stream" => "Name",
+            "AWS::Serverless::Function" | "AWS::Lambda::Function" => "FunctionName",
+            "AWS::S3::Bucket" => "BucketName",
+            "AWS::Serverless::HttpApi" => return Ok("local".to_owned()),
+            _ => return Ok(format!("local-{logical_id}")),
+        };
+        if depth > MAX_DEPTH {
+            return unresolved(place, "refers to itself");
+        }
+        match self.template["Resources"][logical_id]["Properties"].get(name_property) {
+            Some(name) => {
+                let place = format!("Resources.{logical_id}.Properties.{name_property}");
+                match self.value(name, &place, depth + 1)? {
+                    Some(name) => Ok(plain(&name)),
+                    None => Ok(generated_name(logical_id, resource_type)),
+                }
+            }
+            None => Ok(generated_name(logical_id, resource_type)),
+        }
+    }
+
+    /// What `Fn::GetAtt` of `Resource.Attribute` gives.
+    fn attribute(&self, path: &str, place: &str, depth: usize) -> Resolved<String> {
+        let Some((logical_id, attribute)) = path.split_once('.') else {
+            return unresolved(place, &format!("{path} names no attribute"));
+        };
+        let name = self.name(logical_id, place, depth)?;
+        let resource_type = self.resource_type(logical_id, place)?.unwrap_or_default();
+        Ok(match (resource_type, attribute) {
+            ("AWS::DynamoDB::Table", "Arn") => {
+                format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{name}")
+            }
+            ("AWS::DynamoDB::Table", "StreamArn") => {
+                if self.template["Resources"][logical_id]["Properties"]
+                    .get("StreamSpecification")
+                    .is_none()
+                {
+                    return unresolved(place, &format!("{logical_id} has no StreamSpecification"));
+                }
+                format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{name}/stream/{STREAM_LABEL}")
+            }
+            ("AWS::Kinesis::Stream", "Arn") => {
+                format!("arn:aws:kinesis:{REGION}:{ACCOUNT}:stream/{name}")
+            }
+            ("AWS::Serverless::Function" | "AWS::Lambda::Function", "Arn") => function_arn(&name),
+            ("AWS::S3::Bucket", "Arn") => format!("arn:aws:s3:::{name}"),
+            _ => format!("local-{logical_id}-{attribute}"),
+        })
+    }
+
+    /// The type of a resource of the template; `None` for one that SAM would generate (`ServerlessHttpApi`, a
+    /// function's role).
+    fn resource_type(&self, logical_id: &str, place: &str) -> Resolved<Option<&'a str>> {
+        let resources = &self.template["Resources"];
+        if let Some(resource) = resources.get(logical_id) {
+            if !self.exists(logical_id)? {
+                return unresolved(
+                    place,
+                    &format!("{logical_id} does not exist: its condition is false"),
+                );
+            }
+            return Ok(resource["Type"].as_str());
+        }
+        let generated = logical_id == "ServerlessHttpApi"
+            || resources.as_object().is_some_and(|all| {
+                all.keys()
+                    .any(|known| logical_id.starts_with(known.as_str()))
+            });
+        if generated {
+            Ok(None)
+        } else {
+            unresolved(
+                place,
+                &format!("{logical_id} is neither a parameter nor a resource"),
+            )
+        }
+    }
+
+    fn condition(&self, name: &str, place: &str, depth: usize) -> Resolved<bool> {
+        match self.template["Conditions"].get(name) {
+            Some(expression) => self.holds(expression, &format!("Conditions.{name}"), depth + 1),
+            None => unresolved(place, &format!("there is no condition {name}")),
+        }
+    }
+
+    fn holds(&self, expression: &Value, place: &str, depth: usize) -> Resolved<bool> {
+        if depth > MAX_DEPTH {
+            return unresolved(place, "refers to itself");
+        }
+        let Some((function, argument)) = expression.as_object().and_then(|object| {
+            let (function, argument) = object.iter().next()?;
+            Some((function.as_str(), argument))
+        }) else {
+            return unresolved(place, "is not a condition");
+        };
+        let parts = || match argument {
+            Value::Array(parts) => Ok(parts.as_slice()),
+            _ => unresolved(place, &format!("{function} takes a list")),
+        };
+        match function {
+            "Condition" => self.condition(text(argument, place)?, place, depth),
+            "Fn::Equals" => {
+                let [left, right] = self.arguments::<2>(argument, place, depth)?;
+                Ok(plain(&left) == plain(&right))
+            }
+            "Fn::Not" => match parts()? {
+                [inner] => Ok(!self.holds(inner, place, depth + 1)?),
+                _ => unresolved(place, "Fn::Not takes a list of one"),
+            },
+            "Fn::And" => parts()?.iter().try_fold(true, |all, inner| {
+                Ok(all & self.holds(inner, place, depth + 1)?)
+            }),
+            "Fn::Or" => parts()?.iter().try_fold(false, |any, inner| {
+                Ok(any | self.holds(inner, place, depth + 1)?)
+            }),
+            other => unresolved(place, &format!("{other} is not a condition")),
+        }
+    }
+}
+
+pub(crate) fn function_arn(name: &str) -> String {
+    format!("arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}")
+}
+
+/// A value as CloudFormation writes it into a text: `true`, `5`, `a,b`.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
+fn generated_name(logical_id: &str, resource_type: &str) -> String {
+    let name = format!("{STACK}-{logical_id}");
+    // Bucket names know no capitals.
+    if resource_type == "AWS::S3::Bucket" {
+        name.to_lowercase()
+    } else {
+        name
+    }
+}
+
+/// An object with one key that is a function's name is a call. `Condition` is one only inside `Conditions`.
+fn intrinsic(object: &Map<String, Value>) -> Option<(&str, &Value)> {
+    let mut entries = object.iter();
+    match (entries.next(), entries.next()) {
+        (Some((key, argument)), None) if key == "Ref" || key.starts_with("Fn::") => {
+            Some((key, argument))
+        }
+        _ => None,
+    }
+}
+
+fn text<'v>(value: &'v Value, place: &str) -> Resolved<&'v str> {
+    value
+        .as_str()
+        .map_or_else(|| unresolved(place, "takes a text"), Ok)
+}
+
+fn unresolved<T>(place: &str, message: &str) -> Resolved<T> {
+    Err(Unresolved {
+        place: place.to_owned(),
+        message: message.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::{Value, json};
+
+    use super::Resolver;
+
+    fn template() -> Value {
+        json!({
+            "Mappings": {"Sizes": {"small": {"shards": 2}}},
+            "Conditions": {
+                "HasUrl": {"Fn::Not": [{"Fn::Equals": [{"Ref": "RedisUrl"}, ""]}]},
+                "NoUrl": {"Fn::Not": [{"Condition": "HasUrl"}]},
+                "Both": {"Fn::And": [{"Condition": "HasUrl"}, {"Condition": "NoUrl"}]},
+                "Either": {"Fn::Or": [{"Condition": "HasUrl"}, {"Condition": "NoUrl"}]},
+            },
+            "Resources": {
+                "Tweets": {"Type": "AWS::DynamoDB::Table", "Properties": {
+                    "TableName": {"Fn::Sub": "${AWS::StackName}-tweets"}, "StreamSpecification": {}}},
+                "Nameless": {"Type": "AWS::DynamoDB::Table", "Properties": {}},
+                "Created": {"Type": "AWS::Kinesis::Stream", "Properties": {}},
+                "Failed": {"Type": "AWS::S3::Bucket", "Properties": {}},
+                "Cache": {"Type": "AWS::ElastiCache::ServerlessCache", "Condition": "NoUrl"},
+                "Role": {"Type": "AWS::IAM::Role"},
+                "Loop": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": {"Ref": "Loop"}}},
+            },
+        })
+    }
+
+    fn resolve(value: &Value) -> Result<Value, String> {
+        let template = template();
+        let parameters = BTreeMap::from([
+            ("RedisUrl".to_owned(), json!("redis://x")),
+            ("Cap".to_owned(), json!(800)),
+        ]);
+        Resolver::new(&template, parameters)
+            .resolve(value, "here")
+            .map_err(|error| format!("{}: {}", error.place, error.message))
+    }
+
+    #[test]
+    fn references_give_names_and_parameters() {
+        assert_eq!(resolve(&json!({"Ref": "Cap"})), Ok(json!(800)));
+        assert_eq!(
+            resolve(&json!({"Ref": "Tweets"})),
+            Ok(json!("roost-tweets"))
+        );
+        assert_eq!(
+            resolve(&json!({"Ref": "Nameless"})),
+            Ok(json!("roost-Nameless"))
+        );
+        assert_eq!(
+            resolve(&json!({"Ref": "Failed"})),
+            Ok(json!("roost-failed"))
+        );
+        assert_eq!(
+            resolve(&json!({"Ref": "AWS::Region"})),
+            Ok(json!("us-east-1"))
+        );
+        assert_eq!(resolve(&json!({"Ref": "Role"})), Ok(json!("local-Role")));
+    }
+
+    #[test]
+    fn attributes_give_arns() {
+        assert_eq!(
+            resolve(&json!({"Fn::GetAtt": ["Tweets", "StreamArn"]})),
+            Ok(json!(
+                "arn:aws:dynamodb:us-east-1:000000000000:table/roost-tweets/stream/2025-01-01T00:00:00.000"
+            ))
+        );
+        assert_eq!(
+            resolve(&json!({"Fn::GetAtt": ["Created", "Arn"]})),
+            Ok(json!(
+                "arn:aws:kinesis:us-east-1:000000000000:stream/roost-Created"
+            ))
+        );
+        assert!(
+            resolve(&json!({"Fn::GetAtt": ["Nameless", "StreamArn"]})).is_err(),
+            "it has no stream"
+        );
+    }
+
+    #[test]
+    fn substitution_knows_parameters_attributes_literals_and_its_own_names() {
+        assert_eq!(
+            resolve(
+                &json!({"Fn::Sub": ["${own}/${Cap}/${Failed.Arn}/${!kept}", {"own": {"Ref": "Tweets"}}]})
+            ),
+            Ok(json!("roost-tweets/800/arn:aws:s3:::roost-failed/${kept}"))
+        );
+    }
+
+    #[test]
+    fn a_condition_chooses_and_only_the_chosen_branch_is_looked_at() {
+        assert_eq!(
+            resolve(&json!({"Fn::If": ["HasUrl", {"Ref": "RedisUrl"}, {"Ref": "Cache"}]})),
+            Ok(json!("redis://x"))
+        );
+        assert_eq!(resolve(&json!({"Fn::If": ["Both", 1, 2]})), Ok(json!(2)));
+        assert_eq!(resolve(&json!({"Fn::If": ["Either", 1, 2]})), Ok(json!(1)));
+        assert!(
+            resolve(&json!({"Ref": "Cache"})).is_err(),
+            "its condition is false"
+        );
+    }
+
+    #[test]
+    fn no_value_makes_a_key_disappear() {
+        assert_eq!(
+            resolve(
+                &json!({"a": {"Fn::If": ["NoUrl", 1, {"Ref": "AWS::NoValue"}]}, "b": [{"Ref": "AWS::NoValue"}, 2]})
+            ),
+            Ok(json!({"b": [2]}))
+        );
+    }
+
+    #[test]
+    fn lists_are_joined_split_and_selected_and_maps_are_looked_up() {
+        assert_eq!(
+            resolve(&json!({"Fn::Join": ["-", ["a", {"Ref": "Cap"}]]})),
+            Ok(json!("a-800"))
+        );
+        assert_eq!(
+            resolve(&json!({"Fn::Select": [1, {"Fn::Split": [",", "a,b"]}]})),
+            Ok(json!("b"))
+        );
+        assert_eq!(
+            resolve(&json!({"Fn::FindInMap": ["Sizes", "small", "shards"]})),
+            Ok(json!(2))
+        );
+    }
+
+    #[test]
+    fn mistakes_are_reported_with_their_place() {
+        assert_eq!(
+            resolve(&json!({"Name": {"Ref": "Twets"}})),
+            Err("here.Name.Ref: Twets is neither a parameter nor a resource".to_owned())
+        );
+        assert!(resolve(&json!({"Ref": "Loop"})).is_err(), "a cycle ends");
+    }
+}
