@@ -1,0 +1,40 @@
+//! The harness of Roost's end-to-end suite: what a test needs to say *given*, *when* and *then*.
+//!
+//! - [`Target`] is the deployment under test: the one at `ROOST_URL`, or a local cloud that is started once per process.
+//!   [`LocalCloud`] is such a local cloud; a test that breaks things starts one of its own.
+//! - [`Client`] is one test's way into a target. It signs up [`User`]s, who follow, post and read. What must hold on every
+//!   page (order, no duplicates, the meta block) is checked on every page that any test reads.
+//! - [`Tables`] and [`Cache`] look behind the API: the oracle of the home timeline, fabricated followers, Redis lists.
+//!   [`events`] makes the events that stream consumers get.
+//! - [`eventually`] and [`throughout`] say when something has to hold.
+//!
+//! A test takes its turn with exactly one of [`Client::shared`], [`Client::alone`] and [`LocalCloud::for_test`]; taking two
+//! would make it wait for itself.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `ROOST_URL` | test this deployment instead of a local cloud |
+//! | `ROOST_TOKEN_URL` | where it gives out tokens, default `$ROOST_URL/dev/token` |
+//! | `ROOST_DYNAMODB_URL`, `ROOST_KINESIS_URL`, `ROOST_REDIS_URL` | its stores; tests that need one that is not named are skipped |
+//! | `ROOST_STACK` | what the names of its tables and streams begin with, default `roost` |
+//! | `ROOST_PATIENCE` | factor on every time limit, default 1 |
+
+mod cache;
+mod client;
+pub mod events;
+mod http;
+mod local_cloud;
+mod patience;
+mod tables;
+mod target;
+mod user;
+
+pub use cache::{Cache, SENTINEL, entry};
+pub use client::{Call, Client};
+pub use http::{Answer, Http};
+pub use hyper::Method;
+pub use local_cloud::{Delivery, LocalCloud, Sandbox};
+pub use patience::{PATIENCE, eventually, expect_equal, in_parallel, stretched, throughout};
+pub use tables::Tables;
+pub use target::{Endpoints, Target, skip};
+pub use user::{HomePage, Listing, Profile, Tweet, User, Walk, expect_timeline, ids, newest_first};

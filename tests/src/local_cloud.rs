@@ -1,0 +1,366 @@
+//! A local cloud as a child process.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt::{self, Write as _};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use serde::Deserialize;
+use tokio::sync::{Mutex as Turns, MutexGuard};
+use tokio::time::sleep;
+
+use crate::client::{Client, Turn};
+use crate::http::Http;
+use crate::patience::stretched;
+use crate::target::{Endpoints, LocalEndpoints, Target, skip};
+
+const START_LIMIT: Duration = Duration::from_secs(30);
+const STOP_LIMIT: Duration = Duration::from_secs(5);
+const LOG_TAIL: usize = 40;
+
+/// Own local clouds run one at a time: each brings a Redis, a DynamoDB and a sandbox or more for every function.
+static OWN_CLOUDS: Turns<()> = Turns::const_new(());
+
+/// A local cloud that one test has to itself, to flush, to kill in and to fill.
+#[derive(Debug)]
+pub struct LocalCloud {
+    client: Client,
+    target: Target,
+    _turn: MutexGuard<'static, ()>,
+}
+
+/// A process that waits for, or works on, invocations of one function.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Sandbox {
+    pub function: String,
+    pub pid: u32,
+    pub busy: bool,
+}
+
+/// What one invocation of the fan-out says that it did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    pub function: String,
+    /// Hand-overs between the tweet's event and this page.
+    pub depth: u64,
+    pub followers: u64,
+    pub delivered: u64,
+}
+
+impl LocalCloud {
+    /// Starts one with these template parameters, when no other test has one.
+    pub async fn start(parameters: &[(&str, &str)]) -> Self {
+        let turn = OWN_CLOUDS.lock().await;
+        let shared = Turn::shared().await;
+        let target = Process::start(parameters).await;
+        Self {
+            client: Client::new(target.clone(), shared),
+            target,
+            _turn: turn,
+        }
+    }
+
+    /// Like [`Self::start`], or says that the test is skipped because the deployment under test is not ours to break.
+    pub async fn for_test(parameters: &[(&str, &str)]) -> Option<Self> {
+        if Target::is_remote() {
+            skip("it breaks things, so it needs a local cloud of its own");
+            return None;
+        }
+        Some(Self::start(parameters).await)
+    }
+
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub async fn sandboxes(&self) -> Vec<Sandbox> {
+        let url = format!("{}/dev/sandboxes", self.target.endpoints.http);
+        self.client
+            .http()
+            .send(Method::GET, &url, &[], Vec::new())
+            .await
+            .expect("the local cloud lists its sandboxes")
+            .expect(200)
+            .read()
+    }
+
+    /// Ends a sandbox as a crash would. False if it was gone already.
+    pub fn kill(&self, sandbox: &Sandbox) -> bool {
+        signal("KILL", sandbox.pid)
+    }
+
+    /// What the log says of this tweet's fan-out.
+    pub fn deliveries(&self, tweet: u64) -> Vec<Delivery> {
+        let log = self.target.log.as_deref().map(read_log).unwrap_or_default();
+        log.lines()
+            .filter_map(|line| delivery(line, tweet))
+            .collect()
+    }
+}
+
+fn delivery(line: &str, tweet: u64) -> Option<Delivery> {
+    let line = without_colours(line);
+    if !line.contains("fan-out page delivered") || field(&line, "tweet_id")? != tweet {
+        return None;
+    }
+    let function = ["fan-out-tweets", "fan-out-pages"]
+        .into_iter()
+        .find(|name| line.starts_with(name))?;
+    let number = |name| field(&line, name).unwrap_or_default();
+    Some(Delivery {
+        function: function.to_owned(),
+        depth: number("depth"),
+        followers: number("followers"),
+        delivered: number("delivered"),
+    })
+}
+
+/// A number out of a log line, be it `"name":1`, `"name":"1"` or `name=1`.
+fn field(line: &str, name: &str) -> Option<u64> {
+    line.match_indices(name).find_map(|(start, _)| {
+        let starts_here =
+            !line[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-');
+        let value = line[start + name.len()..]
+            .trim_start_matches('"')
+            .strip_prefix([':', '='])?
+            .trim_start_matches([' ', '"']);
+        let digits = value
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(value.len());
+        value[..digits].parse().ok().filter(|_| starts_here)
+    })
+}
+
+fn without_colours(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("\x1b[") {
+        plain.push_str(before);
+        rest = after.split_once('m').map_or("", |(_, after)| after);
+    }
+    plain + rest
+}
+
+fn read_log(log: &Path) -> String {
+    fs::read(log)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default()
+}
+
+/// The child. It ends with its parent, so it cannot outlive the tests, however they end.
+pub(crate) struct Process {
+    child: Mutex<Child>,
+    log: PathBuf,
+}
+
+impl Process {
+    pub(crate) async fn start(parameters: &[(&str, &str)]) -> Target {
+        let binary = beside_the_tests().join("roost-local");
+        assert!(
+            binary.exists(),
+            "{} is missing: build the workspace first (cargo build --workspace)",
+            binary.display()
+        );
+        let state = fresh_folder();
+        let log = state.join("log");
+        let file = File::create(&log).expect("a log can be made in a folder of our own");
+        let parameters: BTreeMap<_, _> = parameters.iter().copied().collect();
+        let ports = [
+            "HTTP_PORT",
+            "DYNAMODB_PORT",
+            "KINESIS_PORT",
+            "REDIS_PORT",
+            "LAMBDA_PORT",
+        ]
+        .map(|name| (name, "0"));
+        let child = Command::new(&binary)
+            .envs(ports)
+            .envs(parameters)
+            .env("ROOST_TEMPLATE", workspace().join("template.yaml"))
+            .env("ROOST_STATE_DIR", &state)
+            .env("ROOST_STOP_WITH_PARENT", "1")
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null())
+            .stdout(file.try_clone().expect("a second handle on the log"))
+            .stderr(file)
+            .spawn()
+            .unwrap_or_else(|e| panic!("{} does not start: {e}", binary.display()));
+        let process = Arc::new(Self {
+            child: Mutex::new(child),
+            log: log.clone(),
+        });
+        let endpoints = process.wait_until_ready(&state).await;
+        Target {
+            endpoints,
+            stack: "roost".to_owned(),
+            log: Some(log),
+            _process: Some(process),
+        }
+    }
+
+    async fn wait_until_ready(&self, state: &Path) -> Endpoints {
+        let http = Http::new();
+        let limit = stretched(START_LIMIT);
+        let started = Instant::now();
+        loop {
+            if let Ok(Some(status)) = self
+                .child
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .try_wait()
+            {
+                panic!(
+                    "the local cloud ended at start: {status}{}",
+                    self.log_tail()
+                );
+            }
+            // Half-written is the same as not yet written.
+            let read = fs::read(state.join("endpoints.json"))
+                .ok()
+                .and_then(|text| serde_json::from_slice::<LocalEndpoints>(&text).ok());
+            if let Some(endpoints) = read.map(Endpoints::from) {
+                let health = http
+                    .send(
+                        Method::GET,
+                        &format!("{}/healthz", endpoints.http),
+                        &[],
+                        Vec::new(),
+                    )
+                    .await;
+                if health.is_ok_and(|answer| answer.status == 200) {
+                    return endpoints;
+                }
+            }
+            assert!(
+                started.elapsed() < limit,
+                "the local cloud was not ready after {limit:?}{}",
+                self.log_tail()
+            );
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    fn log_tail(&self) -> String {
+        let log = read_log(&self.log);
+        let lines: Vec<_> = log.lines().collect();
+        let mut text = format!("\n{} ends:", self.log.display());
+        for line in &lines[lines.len().saturating_sub(LOG_TAIL)..] {
+            let _ = write!(text, "\n  {line}");
+        }
+        text
+    }
+}
+
+impl fmt::Debug for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Process")
+            .field("log", &self.log)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        signal("TERM", child.id());
+        if !ends_within(&mut child, STOP_LIMIT) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn ends_within(child: &mut Child, limit: Duration) -> bool {
+    let started = Instant::now();
+    while matches!(child.try_wait(), Ok(None)) {
+        if started.elapsed() > limit {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
+
+/// A shell has `kill` built in on every system; std can only kill, and only its own children.
+fn signal(name: &str, pid: u32) -> bool {
+    let shell = Command::new("sh")
+        .args(["-c", "kill -s \"$0\" \"$1\"", name, &pid.to_string()])
+        .stderr(Stdio::null())
+        .status();
+    shell.is_ok_and(|status| status.success())
+}
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the tests are in a workspace")
+        .to_owned()
+}
+
+/// `target/<profile>`, from `target/<profile>/deps/<this binary>`.
+fn beside_the_tests() -> PathBuf {
+    let tests = env::current_exe().expect("the running binary has a path");
+    tests
+        .ancestors()
+        .nth(2)
+        .expect("cargo puts tests into target/<profile>/deps")
+        .to_owned()
+}
+
+/// A folder of this process; those of processes that are gone are removed, so that a failure's log stays until the next run.
+fn fresh_folder() -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    static SWEEP: Once = Once::new();
+    let all = env::temp_dir().join("roost-tests");
+    SWEEP.call_once(|| {
+        for folder in fs::read_dir(&all).into_iter().flatten().flatten() {
+            let name = folder.file_name().to_string_lossy().into_owned();
+            let alive = name
+                .split('-')
+                .next()
+                .is_some_and(|pid| Path::new("/proc").join(pid).exists());
+            if !alive {
+                let _ = fs::remove_dir_all(folder.path());
+            }
+        }
+    });
+    let folder = all.join(format!(
+        "{}-{}",
+        std::process::id(),
+        NUMBER.fetch_add(1, Ordering::Relaxed)
+    ));
+    fs::create_dir_all(&folder)
+        .unwrap_or_else(|e| panic!("{} cannot be made: {e}", folder.display()));
+    folder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deliveries_are_read_from_json_and_from_logfmt() {
+        let expected = Some(Delivery {
+            function: "fan-out-pages".to_owned(),
+            depth: 3,
+            followers: 500,
+            delivered: 7,
+        });
+        for line in [
+            r#"fan-out-pages  | {"message":"fan-out page delivered","tweet_id":"12","depth":3,"followers":500,"delivered":7}"#,
+            r#"fan-out-pages  | {"fields":{"message":"fan-out page delivered","tweet_id":12,"depth": 3,"followers": 500,"delivered": 7}}"#,
+            "fan-out-pages | INFO fan-out page delivered tweet_id=12 depth=3 followers=500 delivered=7",
+            "\x1b[31mfan-out-pages\x1b[0m | fan-out page delivered \x1b[3mtweet_id\x1b[0m\x1b[2m=\x1b[0m12 depth=3 followers=500 delivered=7",
+        ] {
+            assert_eq!(delivery(line, 12), expected, "{line}");
+            assert_eq!(delivery(line, 1), None, "{line}");
+        }
+    }
+}

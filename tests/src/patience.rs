@@ -1,0 +1,87 @@
+//! When something has to hold, and many things at once.
+
+use std::env;
+use std::fmt::Debug;
+use std::future::Future;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use futures_util::{StreamExt, stream};
+use tokio::time::sleep;
+
+/// How long asynchronous work may take before a test calls it lost.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+static STRETCH: LazyLock<f64> = LazyLock::new(|| match env::var("ROOST_PATIENCE") {
+    Ok(text) => text
+        .parse()
+        .ok()
+        .filter(|factor| *factor > 0.0)
+        .expect("ROOST_PATIENCE is a factor, for example 2.5"),
+    Err(_) => 1.0,
+});
+
+/// A time limit as this target needs it.
+pub fn stretched(limit: Duration) -> Duration {
+    limit.mul_f64(*STRETCH)
+}
+
+/// Asks again and again until the answer is `Ok`, and fails with the last complaint after `limit`.
+pub async fn eventually<T, F>(limit: Duration, what: &str, mut check: impl FnMut() -> F) -> T
+where
+    F: Future<Output = Result<T, String>>,
+{
+    let limit = stretched(limit);
+    let started = Instant::now();
+    let mut pause = Duration::from_millis(20);
+    loop {
+        let complaint = match check().await {
+            Ok(value) => return value,
+            Err(complaint) => complaint,
+        };
+        assert!(
+            started.elapsed() < limit,
+            "{what}: still not so after {limit:?}: {complaint}"
+        );
+        sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(250));
+    }
+}
+
+/// Asks again and again for `time`, and fails with the first complaint. Not stretched: it bounds what must never happen.
+pub async fn throughout<F>(time: Duration, what: &str, mut check: impl FnMut() -> F)
+where
+    F: Future<Output = Result<(), String>>,
+{
+    let started = Instant::now();
+    while started.elapsed() < time {
+        if let Err(complaint) = check().await {
+            panic!(
+                "{what}: no longer so after {:?}: {complaint}",
+                started.elapsed()
+            );
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Equality for [`eventually`], where a mismatch is a complaint and not yet a failure.
+pub fn expect_equal<T: PartialEq + Debug + Copy>(
+    what: &str,
+    actual: T,
+    expected: T,
+) -> Result<(), String> {
+    if actual == expected {
+        Ok(())
+    } else {
+        Err(format!("{what}: expected {expected:?}, found {actual:?}"))
+    }
+}
+
+/// Runs at most `width` of these at once; answers in the order of `work`.
+pub async fn in_parallel<F: Future>(
+    width: usize,
+    work: impl IntoIterator<Item = F>,
+) -> Vec<F::Output> {
+    stream::iter(work).buffered(width).collect().await
+}

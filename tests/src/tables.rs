@@ -1,0 +1,225 @@
+//! The tables, and the oracle: what a home timeline has to be, worked out from them by brute force.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_dynamodb::Client as Dynamo;
+use aws_sdk_dynamodb::config::Credentials;
+use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+
+use crate::patience::in_parallel;
+use crate::target::Target;
+use crate::user::User;
+
+/// Items that one BatchWriteItem takes.
+const BATCH: usize = 25;
+
+type Item = HashMap<String, AttributeValue>;
+
+#[derive(Clone, Debug)]
+pub struct Tables {
+    dynamo: Dynamo,
+    stack: String,
+}
+
+/// Credentials of the environment for a deployment, any for a local cloud.
+pub(crate) async fn sdk_config(endpoint: &str) -> SdkConfig {
+    let loader = aws_config::defaults(BehaviorVersion::latest()).endpoint_url(endpoint);
+    let config = if Target::is_remote() {
+        loader
+    } else {
+        loader
+            .region(Region::new("us-east-1"))
+            .credentials_provider(Credentials::new("local", "local", None, None, "tests"))
+    };
+    config.load().await
+}
+
+fn number(value: u64) -> AttributeValue {
+    AttributeValue::N(value.to_string())
+}
+
+fn read_number(item: &Item, name: &str) -> u64 {
+    item.get(name)
+        .and_then(|value| value.as_n().ok())
+        .and_then(|text| text.parse().ok())
+        .unwrap_or_else(|| panic!("no number {name} in {item:?}"))
+}
+
+impl Tables {
+    pub(crate) async fn of(target: &Target) -> Option<Self> {
+        let config = sdk_config(target.endpoints.dynamodb.as_deref()?).await;
+        Some(Self {
+            dynamo: Dynamo::new(&config),
+            stack: target.stack.clone(),
+        })
+    }
+
+    fn table(&self, name: &str) -> String {
+        format!("{}-{name}", self.stack)
+    }
+
+    async fn query(&self, table: &str, key: &str, value: u64) -> Vec<Item> {
+        self.dynamo
+            .query()
+            .table_name(self.table(table))
+            .consistent_read(true)
+            .key_condition_expression("#key = :key")
+            .expression_attribute_names("#key", key)
+            .expression_attribute_values(":key", number(value))
+            .into_paginator()
+            .items()
+            .send()
+            .collect::<Result<_, _>>()
+            .await
+            .unwrap_or_else(|e| panic!("{table} cannot be queried: {e:?}"))
+    }
+
+    /// The tweets that an author has, newest first.
+    pub async fn tweets_of(&self, author: u64) -> Vec<u64> {
+        let mut tweets: Vec<_> = self
+            .query("tweets", "author_id", author)
+            .await
+            .iter()
+            .map(|item| read_number(item, "tweet_id"))
+            .collect();
+        tweets.sort_unstable_by(|a, b| b.cmp(a));
+        tweets
+    }
+
+    /// Whom a person follows.
+    pub async fn following_of(&self, follower: u64) -> BTreeSet<u64> {
+        self.query("following", "follower_id", follower)
+            .await
+            .iter()
+            .map(|item| read_number(item, "followee_id"))
+            .collect()
+    }
+
+    /// Who follows a person.
+    pub async fn followers_of(&self, followee: u64) -> BTreeSet<u64> {
+        self.query("followers", "followee_id", followee)
+            .await
+            .iter()
+            .map(|item| read_number(item, "follower_id"))
+            .collect()
+    }
+
+    /// The oracle: everything of one's own and of those whom one follows, newest first.
+    pub async fn home_timeline_of(&self, user: u64) -> Vec<u64> {
+        let mut authors = self.following_of(user).await;
+        authors.insert(user);
+        let mut tweets: Vec<u64> =
+            in_parallel(8, authors.iter().map(|author| self.tweets_of(*author)))
+                .await
+                .into_iter()
+                .flatten()
+                .collect();
+        tweets.sort_unstable_by(|a, b| b.cmp(a));
+        tweets
+    }
+
+    /// Complains unless both tables have the same edges between these people, and gives those edges by followee.
+    async fn mirrored_edges(&self, people: &[u64]) -> Result<BTreeMap<u64, BTreeSet<u64>>, String> {
+        let followers =
+            in_parallel(8, people.iter().map(|person| self.followers_of(*person))).await;
+        let following =
+            in_parallel(8, people.iter().map(|person| self.following_of(*person))).await;
+        let among_them = |(follower, followee): &(u64, u64)| {
+            people.contains(follower) && people.contains(followee)
+        };
+        let pairs = |person: &u64, others: &BTreeSet<u64>| {
+            others
+                .iter()
+                .map(|other| (*other, *person))
+                .collect::<Vec<_>>()
+        };
+        let forward: BTreeSet<_> = people
+            .iter()
+            .zip(&followers)
+            .flat_map(|(person, all)| pairs(person, all))
+            .filter(among_them)
+            .collect();
+        let backward = people
+            .iter()
+            .zip(&following)
+            .flat_map(|(person, all)| pairs(person, all));
+        let backward: BTreeSet<_> = backward
+            .map(|(followee, follower)| (follower, followee))
+            .filter(among_them)
+            .collect();
+        let differences: Vec<_> = forward.symmetric_difference(&backward).take(5).collect();
+        if differences.is_empty() {
+            Ok(people.iter().copied().zip(followers).collect())
+        } else {
+            Err(format!(
+                "followers and following differ, for example in (follower, followee) {differences:?}"
+            ))
+        }
+    }
+
+    /// I4: whatever the edges among these people are, both tables have them and the profiles count them.
+    pub async fn expect_counted_edges(&self, people: &[User]) -> Result<(), String> {
+        let ids: Vec<_> = people.iter().map(|user| user.id).collect();
+        let edges = self.mirrored_edges(&ids).await?;
+        for user in people {
+            let following = edges
+                .values()
+                .filter(|followers| followers.contains(&user.id))
+                .count();
+            user.expect_counts(edges[&user.id].len(), following).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes all of these follow `followee`, past the API: only the edges, no profiles.
+    pub async fn add_followers(&self, followee: u64, followers: &[u64]) {
+        let edge = |follower: u64| {
+            Item::from([
+                ("followee_id".to_owned(), number(followee)),
+                ("follower_id".to_owned(), number(follower)),
+            ])
+        };
+        let batches = ["followers", "following"].into_iter().flat_map(|table| {
+            followers.chunks(BATCH).map(move |batch| {
+                (
+                    table,
+                    batch.iter().map(|follower| edge(*follower)).collect(),
+                )
+            })
+        });
+        in_parallel(8, batches.map(|(table, items)| self.write(table, items))).await;
+    }
+
+    async fn write(&self, table: &str, items: Vec<Item>) {
+        let put = |item| {
+            let request = PutRequest::builder()
+                .set_item(Some(item))
+                .build()
+                .expect("an item");
+            WriteRequest::builder().put_request(request).build()
+        };
+        let mut left: Vec<_> = items.into_iter().map(put).collect();
+        for _ in 0..20 {
+            let answer = self
+                .dynamo
+                .batch_write_item()
+                .request_items(self.table(table), left)
+                .send()
+                .await;
+            let answer = answer.unwrap_or_else(|e| panic!("{table} cannot be written: {e:?}"));
+            left = answer
+                .unprocessed_items
+                .unwrap_or_default()
+                .remove(&self.table(table))
+                .unwrap_or_default();
+            if left.is_empty() {
+                return;
+            }
+        }
+        panic!(
+            "{table} leaves {} items unprocessed again and again",
+            left.len()
+        );
+    }
+}

@@ -1,0 +1,427 @@
+//! A person who uses Roost, and what they read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hyper::Method;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::json;
+
+use crate::client::{Call, Client};
+use crate::http::Answer;
+use crate::patience::expect_equal;
+
+/// More pages than any test's timeline has.
+const PAGE_LIMIT: usize = 2_000;
+
+fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    String::deserialize(deserializer)?
+        .parse()
+        .map_err(D::Error::custom)
+}
+
+fn optional_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    Option::<String>::deserialize(deserializer)?
+        .map(|text| text.parse().map_err(D::Error::custom))
+        .transpose()
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Tweet {
+    #[serde(deserialize_with = "id")]
+    pub id: u64,
+    #[serde(deserialize_with = "id")]
+    pub author_id: u64,
+    pub text: String,
+    pub created_at: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Profile {
+    #[serde(deserialize_with = "id")]
+    pub id: u64,
+    pub handle: String,
+    pub name: String,
+    pub created_at: String,
+    pub follower_count: i64,
+    pub following_count: i64,
+    pub is_celebrity: bool,
+}
+
+/// A page of followers, followed people or one author's tweets.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Listing<T> {
+    pub data: Vec<T>,
+    pub meta: ListingMeta,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct ListingMeta {
+    pub result_count: usize,
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct HomePage {
+    pub data: Vec<Tweet>,
+    pub includes: Includes,
+    pub meta: HomeMeta,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Includes {
+    pub users: Vec<Profile>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct HomeMeta {
+    pub result_count: usize,
+    #[serde(default, deserialize_with = "optional_id")]
+    pub newest_id: Option<u64>,
+    #[serde(default, deserialize_with = "optional_id")]
+    pub oldest_id: Option<u64>,
+    pub next_cursor: Option<String>,
+    pub complete: bool,
+}
+
+impl HomePage {
+    /// What holds on every page at any moment.
+    fn check(&self, limit: usize) {
+        assert!(
+            self.data.len() <= limit,
+            "a page of {} where {limit} were asked for",
+            self.data.len()
+        );
+        assert!(
+            self.data.windows(2).all(|pair| pair[0].id > pair[1].id),
+            "a page is not newest first, or has a duplicate: {:?}",
+            ids(&self.data)
+        );
+        assert_eq!(self.meta.result_count, self.data.len(), "result_count");
+        assert_eq!(
+            self.meta.newest_id,
+            self.data.first().map(|tweet| tweet.id),
+            "newest_id"
+        );
+        assert_eq!(
+            self.meta.oldest_id,
+            self.data.last().map(|tweet| tweet.id),
+            "oldest_id"
+        );
+        let authors: BTreeSet<_> = self.data.iter().map(|tweet| tweet.author_id).collect();
+        let included: BTreeSet<_> = self.includes.users.iter().map(|user| user.id).collect();
+        assert_eq!(
+            included, authors,
+            "includes.users are not the authors on the page"
+        );
+        assert_eq!(
+            included.len(),
+            self.includes.users.len(),
+            "an author is included twice"
+        );
+    }
+
+    pub fn has(&self, tweet: &Tweet) -> bool {
+        self.data.iter().any(|other| other.id == tweet.id)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct User {
+    pub id: u64,
+    pub handle: String,
+    pub token: String,
+    client: Client,
+}
+
+impl User {
+    pub(crate) fn new(client: Client, id: u64, handle: String, token: String) -> Self {
+        Self {
+            id,
+            handle,
+            token,
+            client,
+        }
+    }
+
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// A request with this person's token.
+    pub fn call(&self, method: Method, path: &str) -> Call {
+        self.client.call(method, path).token(&self.token)
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.call(Method::GET, path).send().await
+    }
+
+    pub async fn follow(&self, other: &User) {
+        self.call(Method::POST, &format!("/v1/users/{}/follow", other.id))
+            .send()
+            .await
+            .expect(204);
+    }
+
+    pub async fn unfollow(&self, other: &User) {
+        self.call(Method::DELETE, &format!("/v1/users/{}/follow", other.id))
+            .send()
+            .await
+            .expect(204);
+    }
+
+    pub async fn post(&self, text: &str) -> Tweet {
+        self.call(Method::POST, "/v1/tweets")
+            .json(&json!({ "text": text }))
+            .send()
+            .await
+            .expect(201)
+            .read()
+    }
+
+    /// Posts `count` tweets, `width` at a time; newest first.
+    pub async fn post_many(&self, count: usize, width: usize) -> Vec<Tweet> {
+        let texts: Vec<_> = (0..count)
+            .map(|n| format!("number {n} of {}", self.handle))
+            .collect();
+        newest_first(crate::in_parallel(width, texts.iter().map(|text| self.post(text))).await)
+    }
+
+    pub async fn delete(&self, tweet: &Tweet) {
+        self.call(Method::DELETE, &format!("/v1/tweets/{}", tweet.id))
+            .send()
+            .await
+            .expect(204);
+    }
+
+    pub async fn profile(&self) -> Profile {
+        self.get(&format!("/v1/users/{}", self.id))
+            .await
+            .expect(200)
+            .read()
+    }
+
+    pub async fn expect_counts(&self, followers: usize, following: usize) -> Result<(), String> {
+        let profile = self.profile().await;
+        let found = (profile.follower_count, profile.following_count);
+        let expected = (followers as i64, following as i64);
+        expect_equal(
+            &format!("followers and following of {}", self.handle),
+            found,
+            expected,
+        )
+    }
+
+    pub async fn home(&self, limit: usize, cursor: Option<&str>) -> HomePage {
+        let page: HomePage = self
+            .get(&page_path("/v1/home_timeline", limit, cursor))
+            .await
+            .expect(200)
+            .read();
+        page.check(limit);
+        page
+    }
+
+    /// The first page of a usual size.
+    pub async fn newest(&self) -> HomePage {
+        self.home(20, None).await
+    }
+
+    pub fn walking(&self, limit: usize) -> Walk<'_> {
+        Walk {
+            user: self,
+            limit,
+            cursor: None,
+            last_id: None,
+            short_page: None,
+            pages: 0,
+            ended: false,
+        }
+    }
+
+    /// The whole home timeline, page by page. A complaint if a page was short before the end, or incomplete: that must
+    /// not be so once the timeline is at rest. What must never be so fails at once.
+    pub async fn try_walk(&self, limit: usize) -> Result<Vec<Tweet>, String> {
+        let mut tweets = Vec::new();
+        let mut walk = self.walking(limit);
+        while let Some(page) = walk.next().await {
+            tweets.extend(page?.data);
+        }
+        Ok(tweets)
+    }
+
+    pub async fn walk(&self, limit: usize) -> Vec<Tweet> {
+        match self.try_walk(limit).await {
+            Ok(tweets) => tweets,
+            Err(complaint) => panic!("{complaint}"),
+        }
+    }
+
+    pub async fn followers(&self, limit: usize) -> Vec<Profile> {
+        self.list(&format!("/v1/users/{}/followers", self.id), limit)
+            .await
+    }
+
+    pub async fn following(&self, limit: usize) -> Vec<Profile> {
+        self.list(&format!("/v1/users/{}/following", self.id), limit)
+            .await
+    }
+
+    pub async fn tweets(&self, limit: usize) -> Vec<Tweet> {
+        self.list(&format!("/v1/users/{}/tweets", self.id), limit)
+            .await
+    }
+
+    /// Everything that a listing holds, page by page.
+    async fn list<T: DeserializeOwned>(&self, path: &str, limit: usize) -> Vec<T> {
+        let mut all = Vec::new();
+        let mut cursor = None;
+        for _ in 0..PAGE_LIMIT {
+            let page: Listing<T> = self
+                .get(&page_path(path, limit, cursor.as_deref()))
+                .await
+                .expect(200)
+                .read();
+            assert_eq!(
+                page.meta.result_count,
+                page.data.len(),
+                "result_count of {path}"
+            );
+            assert!(
+                page.data.len() <= limit,
+                "{path} gave {} where {limit} were asked for",
+                page.data.len()
+            );
+            let empty = page.data.is_empty();
+            all.extend(page.data);
+            match page.meta.next_cursor {
+                None => return all,
+                Some(next) => {
+                    assert!(!empty, "an empty page of {path} leads on to {next}");
+                    cursor = Some(next);
+                }
+            }
+        }
+        panic!("{path} does not end within {PAGE_LIMIT} pages");
+    }
+}
+
+fn page_path(path: &str, limit: usize, cursor: Option<&str>) -> String {
+    let cursor = cursor
+        .map(|cursor| format!("&cursor={cursor}"))
+        .unwrap_or_default();
+    format!("{path}?limit={limit}{cursor}")
+}
+
+/// A walk down one home timeline, a page at a time.
+#[derive(Debug)]
+pub struct Walk<'a> {
+    user: &'a User,
+    limit: usize,
+    cursor: Option<String>,
+    last_id: Option<u64>,
+    /// Set by a page that was not full: nothing may come after it.
+    short_page: Option<usize>,
+    pages: usize,
+    ended: bool,
+}
+
+impl Walk<'_> {
+    /// The next page, `None` behind the last one.
+    pub async fn next(&mut self) -> Option<Result<HomePage, String>> {
+        if self.ended {
+            return None;
+        }
+        let page = self.user.home(self.limit, self.cursor.as_deref()).await;
+        self.pages += 1;
+        assert!(
+            self.pages < PAGE_LIMIT,
+            "a walk does not end within {PAGE_LIMIT} pages"
+        );
+        if let (Some(last), Some(first)) = (self.last_id, page.data.first()) {
+            assert!(
+                first.id < last,
+                "page {} starts with {} after a page that ended with {last}",
+                self.pages,
+                first.id
+            );
+        }
+        self.last_id = page.meta.oldest_id.or(self.last_id);
+        self.cursor.clone_from(&page.meta.next_cursor);
+        self.ended = self.cursor.is_none();
+        assert!(
+            self.ended || !page.data.is_empty(),
+            "page {} is empty but leads on",
+            self.pages
+        );
+        Some(self.at_rest(page))
+    }
+
+    fn at_rest(&mut self, page: HomePage) -> Result<HomePage, String> {
+        if !page.meta.complete {
+            return Err(format!("page {} is incomplete", self.pages));
+        }
+        if let Some(short) = self.short_page.filter(|_| !page.data.is_empty()) {
+            return Err(format!(
+                "page {short} was short although page {} has more",
+                self.pages
+            ));
+        }
+        if page.data.len() < self.limit {
+            self.short_page = Some(self.pages);
+        }
+        Ok(page)
+    }
+}
+
+pub fn newest_first(mut tweets: Vec<Tweet>) -> Vec<Tweet> {
+    tweets.sort_by_key(|tweet| std::cmp::Reverse(tweet.id));
+    tweets
+}
+
+pub fn ids(tweets: &[Tweet]) -> Vec<u64> {
+    tweets.iter().map(|tweet| tweet.id).collect()
+}
+
+/// Compares a timeline with what it should be, and says what is wrong in a line.
+pub fn expect_timeline(actual: &[Tweet], expected: &[u64]) -> Result<(), String> {
+    let actual = ids(actual);
+    if actual == expected {
+        return Ok(());
+    }
+    let mut seen = BTreeMap::new();
+    for id in &actual {
+        *seen.entry(*id).or_insert(0) += 1;
+    }
+    let some = |all: Vec<u64>| format!("{} {:?}", all.len(), &all[..all.len().min(5)]);
+    Err(format!(
+        "{} tweets where {} were expected; missing: {}; not expected: {}; twice: {}{}",
+        actual.len(),
+        expected.len(),
+        some(
+            expected
+                .iter()
+                .copied()
+                .filter(|id| !seen.contains_key(id))
+                .collect()
+        ),
+        some(
+            seen.keys()
+                .copied()
+                .filter(|id| !expected.contains(id))
+                .collect()
+        ),
+        some(
+            seen.iter()
+                .filter(|(_, times)| **times > 1)
+                .map(|(id, _)| *id)
+                .collect()
+        ),
+        if actual.is_sorted_by(|a, b| a > b) {
+            ""
+        } else {
+            "; out of order"
+        },
+    ))
+}

@@ -1,0 +1,231 @@
+use roost_tests::{Answer, Client, Method, Tweet, User, ids, in_parallel};
+use serde_json::{Value, json};
+
+use super::{BAD_IDS, UNKNOWN_ID, assert_tweet};
+
+const FAMILY: &str = "👨‍👩‍👧‍👦";
+
+async fn post(user: &User, body: &Value) -> Answer {
+    user.call(Method::POST, "/v1/tweets")
+        .json(body)
+        .send()
+        .await
+}
+
+async fn post_with_key(user: &User, key: &str, text: &str) -> Answer {
+    user.call(Method::POST, "/v1/tweets")
+        .header("idempotency-key", key)
+        .json(&json!({ "text": text }))
+        .send()
+        .await
+}
+
+#[tokio::test]
+async fn a_posted_tweet_can_be_read_by_everybody() {
+    let roost = Client::shared().await;
+    let (ada, reader) = (roost.sign_up("ada").await, roost.sign_up("reader").await);
+
+    let posted = post(&ada, &json!({ "text": "hello" }))
+        .await
+        .expect(201)
+        .json();
+
+    assert_tweet(&posted);
+    assert_eq!(posted["text"], "hello");
+    assert_eq!(posted["author_id"], ada.id.to_string());
+    let path = format!("/v1/tweets/{}", posted["id"].as_str().expect("an id"));
+    assert_eq!(reader.get(&path).await.expect(200).json(), posted);
+    let listed = reader
+        .get(&format!("/v1/users/{}/tweets", ada.id))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(listed["data"], json!([posted]));
+}
+
+#[tokio::test]
+async fn a_tweet_has_up_to_280_characters_as_readers_count_them() {
+    let roost = Client::shared().await;
+    let ada = roost.sign_up("ada").await;
+
+    for text in [
+        FAMILY.repeat(280),
+        "x".repeat(280),
+        "e\u{301}".repeat(280),
+        "\u{1F1E9}\u{1F1EA}\r\n\"\\ <b>".to_owned(),
+    ] {
+        let posted: Tweet = post(&ada, &json!({ "text": text }))
+            .await
+            .expect(201)
+            .read();
+        assert_eq!(posted.text, text);
+        let stored: Tweet = ada
+            .get(&format!("/v1/tweets/{}", posted.id))
+            .await
+            .expect(200)
+            .read();
+        assert_eq!(stored, posted);
+        assert_eq!(ada.newest().await.data[0], posted);
+    }
+    for text in [FAMILY.repeat(281), "x".repeat(281)] {
+        post(&ada, &json!({ "text": text }))
+            .await
+            .expect_problem(422);
+    }
+    assert_eq!(ada.tweets(100).await.len(), 4, "a refused tweet was stored");
+}
+
+#[tokio::test]
+async fn a_tweet_says_something() {
+    let roost = Client::shared().await;
+    let ada = roost.sign_up("ada").await;
+
+    for text in ["", " ", " \t\r\n", "\u{3000}\u{a0}"] {
+        post(&ada, &json!({ "text": text }))
+            .await
+            .expect_problem(422);
+    }
+
+    assert_eq!(ada.tweets(100).await, []);
+}
+
+#[tokio::test]
+async fn a_tweet_that_is_not_there_is_not_found() {
+    let roost = Client::shared().await;
+    let ada = roost.sign_up("ada").await;
+
+    ada.get(&format!("/v1/tweets/{UNKNOWN_ID}"))
+        .await
+        .expect_problem(404);
+    ada.call(Method::DELETE, &format!("/v1/tweets/{UNKNOWN_ID}"))
+        .send()
+        .await
+        .expect(204);
+}
+
+#[tokio::test]
+async fn a_malformed_tweet_id_is_refused() {
+    let roost = Client::shared().await;
+    let ada = roost.sign_up("ada").await;
+
+    for id in BAD_IDS {
+        for method in [Method::GET, Method::DELETE] {
+            ada.call(method, &format!("/v1/tweets/{id}"))
+                .send()
+                .await
+                .expect_problem(400);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_tweet_is_gone_and_can_be_deleted_again() {
+    let roost = Client::shared().await;
+    let ada = roost.sign_up("ada").await;
+    let (kept, deleted) = (ada.post("kept").await, ada.post("deleted").await);
+    ada.newest().await;
+
+    ada.delete(&deleted).await;
+
+    ada.get(&format!("/v1/tweets/{}", deleted.id))
+        .await
+        .expect_problem(404);
+    ada.delete(&deleted).await;
+    ada.get(&format!("/v1/tweets/{}", deleted.id))
+        .await
+        .expect_problem(404);
+    assert_eq!(ids(&ada.tweets(100).await), [kept.id]);
+}
+
+#[tokio::test]
+async fn nobody_deletes_the_tweet_of_somebody_else() {
+    let roost = Client::shared().await;
+    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let tweet = ada.post("mine").await;
+
+    bob.call(Method::DELETE, &format!("/v1/tweets/{}", tweet.id))
+        .send()
+        .await
+        .expect_problem(403);
+
+    ada.get(&format!("/v1/tweets/{}", tweet.id))
+        .await
+        .expect(200);
+}
+
+#[tokio::test]
+async fn the_same_idempotency_key_and_body_store_one_tweet() {
+    let roost = Client::shared().await;
+    let ada = roost.sign_up("ada").await;
+
+    let first: Tweet = post_with_key(&ada, "key-1", "once")
+        .await
+        .expect(201)
+        .read();
+    let second: Tweet = post_with_key(&ada, "key-1", "once")
+        .await
+        .expect(201)
+        .read();
+
+    assert_eq!(second, first);
+    assert_eq!(ids(&ada.tweets(100).await), [first.id]);
+    assert_eq!(ids(&ada.walk(100).await), [first.id]);
+}
+
+#[tokio::test]
+async fn the_same_idempotency_key_many_times_at_once_stores_one_tweet() {
+    let roost = Client::shared().await;
+    let ada = roost.sign_up("ada").await;
+
+    let answers = in_parallel(8, (0..8).map(|_| post_with_key(&ada, "key-2", "once"))).await;
+
+    let posted: Vec<Tweet> = answers
+        .into_iter()
+        .map(|answer| answer.expect(201).read())
+        .collect();
+    assert!(
+        posted.iter().all(|tweet| *tweet == posted[0]),
+        "several tweets for one key: {:?}",
+        ids(&posted)
+    );
+    assert_eq!(ids(&ada.tweets(100).await), [posted[0].id]);
+}
+
+#[tokio::test]
+async fn the_same_idempotency_key_with_another_body_is_refused() {
+    let roost = Client::shared().await;
+    let ada = roost.sign_up("ada").await;
+    let first: Tweet = post_with_key(&ada, "key-3", "this")
+        .await
+        .expect(201)
+        .read();
+
+    post_with_key(&ada, "key-3", "that")
+        .await
+        .expect_problem(422);
+
+    assert_eq!(ids(&ada.tweets(100).await), [first.id]);
+}
+
+#[tokio::test]
+async fn an_idempotency_key_is_only_known_to_who_used_it() {
+    let roost = Client::shared().await;
+    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+
+    let first: Tweet = post_with_key(&ada, "key-4", "mine")
+        .await
+        .expect(201)
+        .read();
+    let second: Tweet = post_with_key(&bob, "key-4", "mine too")
+        .await
+        .expect(201)
+        .read();
+    let third: Tweet = post_with_key(&ada, "key-5", "mine")
+        .await
+        .expect(201)
+        .read();
+
+    assert_eq!((first.author_id, second.author_id), (ada.id, bob.id));
+    assert_eq!(ids(&ada.tweets(100).await), [third.id, first.id]);
+    assert_eq!(ids(&bob.tweets(100).await), [second.id]);
+}

@@ -1,0 +1,167 @@
+//! I8: Redis is a cache. Losing all of it at any moment costs time, never a tweet.
+
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+use roost_tests::{
+    LocalCloud, PATIENCE, eventually, expect_timeline, ids, in_parallel, newest_first, throughout,
+};
+
+#[tokio::test]
+async fn a_walk_goes_on_right_when_redis_loses_everything_in_the_middle() {
+    let Some(cloud) = LocalCloud::for_test(&[]).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let Some(cache) = roost.cache().await else {
+        return;
+    };
+    let reader = roost.sign_up("reader").await;
+    let authors = roost.sign_up_many("autho", 3).await;
+    in_parallel(3, authors.iter().map(|author| reader.follow(author))).await;
+    let posted = in_parallel(3, authors.iter().map(|author| author.post_many(80, 2)))
+        .await
+        .concat();
+    let expected = ids(&newest_first(posted));
+    eventually(PATIENCE, "the timeline is complete", || async {
+        expect_timeline(&reader.try_walk(100).await?, &expected)
+    })
+    .await;
+
+    let mut met = Vec::new();
+    let mut walk = reader.walking(7);
+    while let Some(page) = walk.next().await {
+        met.extend(page.expect("a page of a timeline at rest").data);
+        if [70, 140, 147].contains(&met.len()) {
+            cache.flush().await;
+        }
+    }
+
+    expect_timeline(&met, &expected).expect("the walk met every tweet once");
+    cache.flush().await;
+    expect_timeline(&reader.walk(100).await, &expected).expect("a new walk does, too");
+}
+
+#[tokio::test]
+async fn reads_are_right_when_redis_loses_everything_while_people_post() {
+    let Some(cloud) = LocalCloud::for_test(&[("FAN_OUT_PAGE_SIZE", "2")]).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let (Some(tables), Some(cache)) = (roost.tables().await, roost.cache().await) else {
+        return;
+    };
+    let readers = roost.sign_up_many("reade", 3).await;
+    let authors = roost.sign_up_many("autho", 4).await;
+    in_parallel(
+        4,
+        readers
+            .iter()
+            .flat_map(|reader| authors.iter().map(move |author| reader.follow(author))),
+    )
+    .await;
+
+    let acknowledged = RefCell::new(Vec::new());
+    let done = Cell::new(false);
+    let posting = async {
+        in_parallel(
+            4,
+            authors.iter().map(|author| async {
+                for n in 0..80 {
+                    let tweet = author.post(&format!("number {n}")).await;
+                    acknowledged.borrow_mut().push(tweet.id);
+                }
+            }),
+        )
+        .await;
+        done.set(true);
+    };
+    let flushing = async {
+        let mut flushes = 0;
+        while !done.get() {
+            let before: Vec<u64> = acknowledged.borrow().clone();
+            cache.flush().await;
+            flushes += 1;
+            // Two reads each: one that rebuilds, one of what was rebuilt.
+            for _ in 0..2 {
+                for (reader, page) in readers
+                    .iter()
+                    .zip(in_parallel(3, readers.iter().map(|reader| reader.home(100, None))).await)
+                {
+                    assert!(page.meta.complete, "a page after a flush is incomplete");
+                    let floor = page
+                        .meta
+                        .next_cursor
+                        .as_ref()
+                        .and(page.meta.oldest_id)
+                        .unwrap_or_default();
+                    let shown = |id: &u64| page.data.iter().any(|tweet| tweet.id == *id);
+                    let missing: Vec<_> = before
+                        .iter()
+                        .filter(|id| **id >= floor && !shown(id))
+                        .collect();
+                    assert!(
+                        missing.is_empty(),
+                        "after flush {flushes}, {} misses {missing:?}, posted before it",
+                        reader.handle
+                    );
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        flushes
+    };
+    let ((), flushes) = tokio::join!(posting, flushing);
+    println!(
+        "{flushes} flushes during {} tweets",
+        acknowledged.borrow().len()
+    );
+    assert!(flushes >= 3, "only {flushes} flushes, which proves little");
+
+    for user in readers.iter().chain(&authors) {
+        let expected = tables.home_timeline_of(user.id).await;
+        eventually(
+            PATIENCE,
+            &format!("the timeline of {} is the oracle's", user.handle),
+            || async { expect_timeline(&user.try_walk(30).await?, &expected) },
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_hidden_stays_hidden_when_redis_loses_everything() {
+    let Some(cloud) = LocalCloud::for_test(&[]).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let Some(cache) = roost.cache().await else {
+        return;
+    };
+    let (ada, bob, eve) = (
+        roost.sign_up("ada").await,
+        roost.sign_up("bob").await,
+        roost.sign_up("eve").await,
+    );
+    bob.follow(&eve).await;
+    let kept = eve.post("kept").await;
+    bob.newest().await;
+
+    for round in 0..5 {
+        bob.follow(&ada).await;
+        let mistake = eve.post("a mistake").await;
+        ada.post("on its way").await;
+        eve.delete(&mistake).await;
+        bob.unfollow(&ada).await;
+        cache.flush().await;
+        throughout(
+            Duration::from_millis(600),
+            "unfollowed and deleted tweets stay hidden",
+            || async {
+                expect_timeline(&bob.newest().await.data, &[kept.id])
+                    .map_err(|complaint| format!("round {round}: {complaint}"))
+            },
+        )
+        .await;
+    }
+}
