@@ -1,15 +1,21 @@
 use aws_lambda_events::dynamodb::EventRecord;
 use shared::Result;
-use shared::domain::timeline::CAP;
-use shared::flows::edges;
+use shared::flows::{edges, tiers};
 use shared::runtime::batch;
 use shared::stores::follows::Edge;
+use shared::stores::timelines::BACKFILL;
 use shared::stores::tweets::NEWEST;
-use shared::stores::{Follows, Timelines, Tweets};
+use shared::stores::{Cards, Celebs, Follows, Timelines, Tweets, Users};
+
+/// How often the author's tier may change under our hands before the record is retried.
+const ATTEMPTS: usize = 4;
 
 pub(crate) struct ApplyFollows {
     pub(crate) follows: Follows,
     pub(crate) tweets: Tweets,
+    pub(crate) users: Users,
+    pub(crate) cards: Cards,
+    pub(crate) celebs: Celebs,
     pub(crate) timelines: Timelines,
 }
 
@@ -19,11 +25,12 @@ impl ApplyFollows {
     pub(crate) async fn handle(&self, records: &[EventRecord]) -> Result<()> {
         for record in records {
             let edge: Edge = batch::key(record)?;
-            let followed =
-                edges::settle(&self.follows, &self.timelines, edge, batch::came(record)?).await?;
-            if followed {
-                self.backfill(edge).await?;
+            if edges::settle(&self.follows, &self.timelines, edge, batch::came(record)?).await? {
+                self.followed(edge).await?;
             } else {
+                self.celebs
+                    .remove(&[edge.follower()], edge.followee())
+                    .await?;
                 self.timelines
                     .remove_author(edge.follower(), edge.followee())
                     .await?;
@@ -32,16 +39,45 @@ impl ApplyFollows {
         Ok(())
     }
 
+    /// A celebrity is pulled from now on; whoever else is backfilled.
+    async fn followed(&self, edge: Edge) -> Result<()> {
+        let (follower, author) = ([edge.follower()], edge.followee());
+        let known = tiers::tiers_of(&self.users, &self.cards, &[author]).await?;
+        let mut pulled = known
+            .get(&author)
+            .is_some_and(|author| author.tier.is_celebrity());
+        for _ in 0..ATTEMPTS {
+            if pulled {
+                self.celebs.add(&follower, author).await?;
+            } else {
+                self.celebs.remove(&follower, author).await?;
+                self.backfill(edge).await?;
+            }
+            // A flip tells all followers it finds. If it began after our look, it may not have found this one.
+            let now = self
+                .users
+                .row(author)
+                .await?
+                .is_some_and(|row| row.tier.is_celebrity());
+            if now == pulled {
+                return Ok(());
+            }
+            pulled = now;
+        }
+        Err(shared::Error::GaveUp(
+            "following an author whose tier keeps flipping",
+        ))
+    }
+
     /// Gives an existing list the followee's tweets as deep as the list reaches. A missing list is left missing: its
     /// rebuild will find the edge.
     async fn backfill(&self, edge: Edge) -> Result<()> {
         let Some(oldest) = self.timelines.oldest_kept(edge.follower()).await? else {
             return Ok(());
         };
-        // More than a list keeps is never needed, whatever else is in it.
         let recent = self
             .tweets
-            .newest_entries(edge.followee(), oldest.tweet, NEWEST, CAP)
+            .newest_entries(edge.followee(), oldest.tweet, NEWEST, BACKFILL)
             .await?;
         if !recent.is_empty() {
             self.timelines.backfill(edge.follower(), &recent).await?;

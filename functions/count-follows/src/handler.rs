@@ -1,13 +1,17 @@
 use aws_lambda_events::dynamodb::EventRecord;
 use shared::Result;
+use shared::domain::tier::Policy;
+use shared::flows::tiers;
 use shared::runtime::batch;
 use shared::stores::counts::EdgeChange;
-use shared::stores::{Cards, Counts, Users};
+use shared::stores::{Cards, Counts, Tiers, Users};
 
 pub(crate) struct CountFollows {
     pub(crate) counts: Counts,
     pub(crate) users: Users,
     pub(crate) cards: Cards,
+    pub(crate) tiers: Tiers,
+    pub(crate) policy: Policy,
 }
 
 impl CountFollows {
@@ -16,6 +20,7 @@ impl CountFollows {
         let concerned = self.counts.apply(&changes).await?;
         let rows = self.users.rows(concerned).await?;
         self.cards.set_counts(&rows).await?;
+        tiers::review(&self.tiers, &self.users, &self.cards, &self.policy, &rows).await?;
         tracing::info!(edges = changes.len(), users = rows.len(), "follows counted");
         Ok(())
     }

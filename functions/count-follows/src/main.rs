@@ -1,9 +1,11 @@
-//! Exact counts out of a stream that delivers at least once.
+//! Exact counts out of a stream that delivers at least once, and the flips that they cause.
 
 mod handler;
 
 use shared::runtime::{aws::Aws, batch, config::Config, telemetry};
-use shared::stores::{Cards, Counts, Redis, Users, counts::EDGES_PER_TRANSACTION};
+use shared::stores::{
+    Cards, Counts, Redis, Tiers, Users, counts::EDGES_PER_TRANSACTION, tiers::policy,
+};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
@@ -15,6 +17,8 @@ async fn main() -> Result<(), lambda_runtime::Error> {
         counts: Counts::new(&aws, &config)?,
         users: Users::new(&aws, &config)?,
         cards: Cards::new(redis),
+        tiers: Tiers::new(&aws, &config)?,
+        policy: policy(&config)?,
     };
     batch::serve(EDGES_PER_TRANSACTION, async |records: &[_]| {
         handler.handle(records).await

@@ -1,15 +1,21 @@
 use aws_lambda_events::kinesis::KinesisEventRecord;
-use shared::Result;
 use shared::domain::event::TweetEvent;
-use shared::domain::{Entry, Tier};
+use shared::domain::tier::{Measure, Policy};
+use shared::domain::{Entry, UserId};
 use shared::flows::fan_out::FanOut;
-use shared::runtime::batch;
-use shared::stores::{Cards, Timelines};
+use shared::flows::tiers;
+use shared::runtime::{batch, now_millis};
+use shared::stores::{Cards, Feeds, Tiers, Timelines, Users};
+use shared::{Error, Result};
 
 pub(crate) struct FanOutTweets {
     pub(crate) fan_out: FanOut,
     pub(crate) timelines: Timelines,
+    pub(crate) feeds: Feeds,
     pub(crate) cards: Cards,
+    pub(crate) users: Users,
+    pub(crate) tiers: Tiers,
+    pub(crate) policy: Policy,
 }
 
 impl FanOutTweets {
@@ -23,7 +29,7 @@ impl FanOutTweets {
                 TweetEvent::TweetDeleted {
                     tweet_id,
                     author_id,
-                } => self.cards.bury(Entry::new(tweet_id, author_id)).await?,
+                } => self.deleted(Entry::new(tweet_id, author_id)).await?,
             }
         }
         Ok(())
@@ -32,15 +38,40 @@ impl FanOutTweets {
     async fn created(&self, entry: Entry) -> Result<()> {
         // The author has it already, unless post-tweet could not finish.
         self.timelines.insert(entry, &[entry.author]).await?;
-        match tier_of(entry) {
-            Tier::Normal => self.fan_out.start(entry).await,
+        let tiers = tiers::tiers_of(&self.users, &self.cards, &[entry.author]).await?;
+        let author = tiers
+            .get(&entry.author)
+            .copied()
+            .ok_or(Error::GaveUp("finding an author's tier"))?;
+        if author.tier.pulls() {
+            self.feeds.add(entry).await?;
         }
+        if author.tier.pushes() {
+            self.fan_out.start(entry, author).await?;
+        }
+        if matches!(self.policy.measure, Measure::Load { .. }) {
+            self.review(entry.author).await?;
+        }
+        Ok(())
     }
-}
 
-/// Every author is pushed so far. Whom to pull instead is decided here, once per tweet.
-const fn tier_of(_: Entry) -> Tier {
-    Tier::Normal
+    async fn deleted(&self, entry: Entry) -> Result<()> {
+        self.cards.bury(entry).await?;
+        self.feeds.remove(entry).await
+    }
+
+    /// Where load decides, every tweet counts.
+    async fn review(&self, author: UserId) -> Result<()> {
+        let row = self.users.count_tweet(author, now_millis()).await?;
+        tiers::review(
+            &self.tiers,
+            &self.users,
+            &self.cards,
+            &self.policy,
+            row.as_slice(),
+        )
+        .await
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-//! A tweet was posted: deliver it. A tweet was deleted: make sure that nobody sees it.
+//! A tweet was posted: deliver it, as its author's tier asks. A tweet was deleted: make sure that nobody sees it.
 
 mod handler;
 
 use shared::flows::fan_out::FanOut;
 use shared::runtime::{aws::Aws, batch, config::Config, telemetry};
-use shared::stores::{Cards, EventStream, Follows, Redis, Timelines};
+use shared::stores::{
+    Cards, EventStream, Feeds, Follows, Redis, Tiers, Timelines, Users, tiers::policy,
+};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
@@ -23,7 +25,11 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let handler = handler::FanOutTweets {
         fan_out,
         timelines,
+        feeds: Feeds::new(redis.clone()),
         cards: Cards::new(redis),
+        users: Users::new(&aws, &config)?,
+        tiers: Tiers::new(&aws, &config)?,
+        policy: policy(&config)?,
     };
     batch::serve(1, async |records: &[_]| handler.handle(records).await).await
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, FollowerRange, TweetId, UserId};
+use super::{Entry, FollowerRange, Tier, TweetId, UserId};
 
 /// On `tweet-created`, one author's events in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,11 @@ pub struct FanOutPage {
     pub tweet_id: TweetId,
     pub author_id: UserId,
     pub followers: FollowerRange,
+    /// What the author was when the tweet's delivery began. No later step looks again.
+    #[serde(default)]
+    pub tier: Tier,
+    #[serde(default)]
+    pub epoch: u64,
     /// How many hand-overs lie between this page and the tweet's event.
     pub depth: u32,
 }
@@ -31,5 +36,29 @@ pub struct FanOutPage {
 impl FanOutPage {
     pub const fn entry(&self) -> Entry {
         Entry::new(self.tweet_id, self.author_id)
+    }
+}
+
+/// On `celebrity-flag-changed`: an author's tier flipped, and the followers must be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TierChange {
+    pub user_id: UserId,
+    /// What the author becomes.
+    pub is_celebrity: bool,
+    /// Which flip this is.
+    pub epoch: u64,
+    /// The last follower who has been told; missing at the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<UserId>,
+}
+
+impl TierChange {
+    /// The state that the author is in while followers are being told.
+    pub const fn under_way(&self) -> Tier {
+        if self.is_celebrity {
+            Tier::Promoting
+        } else {
+            Tier::Demoting
+        }
     }
 }

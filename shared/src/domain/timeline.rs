@@ -73,6 +73,16 @@ pub struct Source {
     pub floor: TweetId,
 }
 
+impl Source {
+    /// No entries, and no knowledge of any.
+    pub const fn nothing() -> Self {
+        Self {
+            entries: Vec::new(),
+            floor: NOTHING_KNOWN,
+        }
+    }
+}
+
 /// What the head of a cached list turned out to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Window {
@@ -103,23 +113,49 @@ impl Window {
 
 /// All sources as one: newest first, each tweet once, only ids below `below`, none of a hidden author, and nothing
 /// under the highest floor.
-pub fn merge(sources: &[Source], below: TweetId, hidden: &HashSet<UserId>) -> Source {
+pub fn merge<'a>(
+    sources: impl Iterator<Item = &'a Source> + Clone,
+    below: TweetId,
+    hidden: &HashSet<UserId>,
+) -> Source {
     let floor = sources
-        .iter()
+        .clone()
         .map(|source| source.floor)
         .max()
         .unwrap_or(ALL_KNOWN);
+    let mut entries = union(sources, below, hidden);
+    entries.retain(|entry| entry.tweet >= floor);
+    Source { entries, floor }
+}
+
+/// How deep every source must reach for a page of `count`: sources with a higher floor have to be read on.
+///
+/// What is known so far already fills a page down to here, so nothing below can be on it.
+pub fn target<'a>(
+    sources: impl Iterator<Item = &'a Source>,
+    below: TweetId,
+    hidden: &HashSet<UserId>,
+    count: usize,
+) -> TweetId {
+    let last = count
+        .checked_sub(1)
+        .and_then(|last| union(sources, below, hidden).get(last).copied());
+    last.map_or(ALL_KNOWN, |entry| entry.tweet)
+}
+
+fn union<'a>(
+    sources: impl Iterator<Item = &'a Source>,
+    below: TweetId,
+    hidden: &HashSet<UserId>,
+) -> Vec<Entry> {
     let mut entries: Vec<Entry> = sources
-        .iter()
         .flat_map(|source| &source.entries)
-        .filter(|entry| {
-            floor <= entry.tweet && entry.tweet < below && !hidden.contains(&entry.author)
-        })
+        .filter(|entry| entry.tweet < below && !hidden.contains(&entry.author))
         .copied()
         .collect();
     entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.tweet));
     entries.dedup_by_key(|entry| entry.tweet);
-    Source { entries, floor }
+    entries
 }
 
 #[cfg(test)]
@@ -190,7 +226,7 @@ mod tests {
                 floor: TweetId::new(base + floor),
             };
             let merged = merge(
-                &[of(&left, floors.0), of(&right, floors.1)],
+                [of(&left, floors.0), of(&right, floors.1)].iter(),
                 TweetId::new(base + below),
                 &HashSet::from([UserId::new(hidden)]),
             );
@@ -206,11 +242,33 @@ mod tests {
         }
 
         #[test]
+        fn sources_read_down_to_the_target_fill_the_page(
+            left in prop::collection::vec(1..400_u64, 0..100),
+            right in prop::collection::vec(1..400_u64, 0..100),
+            floors in (0..400_u64, 0..400_u64),
+            count in 1..30_usize,
+        ) {
+            let above = |ids: &[u64], floor: u64| Source {
+                entries: ids.iter().filter(|id| **id >= floor).map(|id| entry(*id, 1)).collect(),
+                floor: TweetId::new(floor),
+            };
+            let (nobody, all) = (HashSet::new(), NOTHING_KNOWN);
+            let read = [above(&left, floors.0), above(&right, floors.1)];
+            let target = target(read.iter(), all, &nobody, count).get();
+            // Only who has a floor above the target is read on.
+            let deeper = [above(&left, floors.0.min(target)), above(&right, floors.1.min(target))];
+            let page: Vec<Entry> = merge(deeper.iter(), all, &nobody).entries.into_iter().take(count).collect();
+            let whole = [above(&left, 0), above(&right, 0)];
+            let expected: Vec<Entry> = merge(whole.iter(), all, &nobody).entries.into_iter().take(count).collect();
+            prop_assert_eq!(page, expected);
+        }
+
+        #[test]
         fn a_walk_by_cursor_gives_everything_once(ids in prop::collection::hash_set(1..10_000_u64, 0..300), size in 1..20_usize) {
             let source = Source { entries: ids.iter().map(|id| entry(*id, 7)).collect(), floor: ALL_KNOWN };
             let (mut below, mut walked) = (NOTHING_KNOWN, Vec::new());
             loop {
-                let page = merge(std::slice::from_ref(&source), below, &HashSet::new());
+                let page = merge(std::iter::once(&source), below, &HashSet::new());
                 let Some(last) = page.entries.iter().take(size).last() else { break };
                 below = last.tweet;
                 walked.extend(page.entries.iter().take(size).map(|entry| entry.tweet.get()));

@@ -5,12 +5,13 @@
 //! nothing, because readers dedupe.
 
 use crate::Result;
-use crate::domain::UserId;
 use crate::domain::event::FanOutPage;
+use crate::domain::{Entry, FollowerRange, UserId};
+use crate::runtime;
 use crate::runtime::config::Config;
+use crate::stores::cards::TierAndEpoch;
 use crate::stores::follows::IdPage;
 use crate::stores::{EventStream, Follows, Timelines};
-use crate::{domain, runtime};
 
 /// Followers read by one query.
 const QUERY: usize = 1_000;
@@ -39,15 +40,16 @@ impl FanOut {
     }
 
     /// Starts the delivery to all of an author's followers.
-    pub async fn start(&self, entry: domain::Entry) -> Result<()> {
+    pub async fn start(&self, entry: Entry, author: TierAndEpoch) -> Result<()> {
         let Some(largest) = self.follows.last_follower(entry.author).await? else {
             return Ok(());
         };
-        let followers = domain::FollowerRange::up_to(largest);
         self.deliver(FanOutPage {
             tweet_id: entry.tweet,
             author_id: entry.author,
-            followers,
+            followers: FollowerRange::up_to(largest),
+            tier: author.tier,
+            epoch: author.epoch,
             depth: 0,
         })
         .await
@@ -73,7 +75,7 @@ impl FanOut {
         }
         // A range that ended before this invocation's share was served holds nobody else.
         let left = left.filter(|_| served >= self.page_size);
-        let halves = left.map(domain::FollowerRange::halves).unwrap_or_default();
+        let halves = left.map(FollowerRange::halves).unwrap_or_default();
         let handed_over = halves.len();
         self.pages
             .put(halves.into_iter().map(|followers| {
@@ -111,7 +113,7 @@ impl FanOut {
     async fn read(
         &self,
         page: &FanOutPage,
-        left: Option<domain::FollowerRange>,
+        left: Option<FollowerRange>,
         served: usize,
     ) -> Result<IdPage> {
         let limit = QUERY.min(self.page_size.saturating_sub(served));

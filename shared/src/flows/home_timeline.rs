@@ -1,25 +1,31 @@
 //! Reading a home timeline.
 //!
-//! A [`Walk`] gives entries newest first and goes to a deeper source whenever one has no more above its floor: first
-//! the head of the cached list, then all of the list, then the tables. A list that is missing is rebuilt on the way.
+//! A [`Walk`] merges sources that each know how far down they can be trusted: the cached list of what was pushed, and
+//! one feed per followed celebrity. Whenever a page needs more than lies above the highest floor, the sources that
+//! stand in the way are read deeper: the list from its head to its end and on into the tables, a feed from memory to
+//! Redis and on into the table. What is missing from Redis is filled on the way.
 //! [`HomeTimelines::page`] takes entries from the walk until the page is full of tweets that still exist.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
+use super::feeds::FeedReader;
 use super::pull::Pull;
+use super::tiers::tiers_of;
 use crate::Result;
-use crate::domain::timeline::{ALL_KNOWN, CAP, Source, Window, merge};
-use crate::domain::{Entry, PageSize, Tweet, TweetId, User, UserId};
+use crate::domain::timeline::{ALL_KNOWN, CAP, Source, Window, merge, target};
+use crate::domain::{Entry, PageSize, Tier, Tweet, TweetId, User, UserId};
 use crate::stores::cards::Lookup;
-use crate::stores::timelines::Extent;
+use crate::stores::timelines::{Extent, Opened};
 use crate::stores::tweets::NEWEST;
-use crate::stores::{Cards, Follows, Timelines, Tweets, Users};
+use crate::stores::{Cards, Celebs, Follows, Timelines, Tweets, Users};
 
 /// Entries read beyond a page's size, so that the page usually lies above the window's floor.
 const LOOK_AHEAD: usize = 80;
 
 pub struct HomeTimelines {
     pub timelines: Timelines,
+    pub celebs: Celebs,
+    pub feeds: FeedReader,
     pub cards: Cards,
     pub follows: Follows,
     pub tweets: Tweets,
@@ -110,11 +116,33 @@ impl HomeTimelines {
         Ok(tweets.collect())
     }
 
-    /// Everybody whose tweets the user sees, themselves included.
-    async fn authors(&self, me: UserId) -> Result<Vec<UserId>> {
-        let mut authors = self.follows.following(me).await?;
-        authors.push(me);
-        Ok(authors)
+    async fn followees(&self, me: UserId) -> Result<Followees> {
+        let following = self.follows.following(me).await?;
+        let tiers = tiers_of(&self.users, &self.cards, &following).await?;
+        let of_tier = |fits: fn(Tier) -> bool| {
+            let fitting = following
+                .iter()
+                .filter(|author| tiers.get(author).is_some_and(|tier| fits(tier.tier)));
+            fitting.copied().collect::<Vec<_>>()
+        };
+        Ok(Followees {
+            pushed: of_tier(Tier::pushes),
+            pulled: of_tier(Tier::pulls),
+            unsettled: !of_tier(|tier| tier == Tier::Demoting).is_empty(),
+        })
+    }
+
+    /// Looks up which of the followed authors are pulled, and remembers it.
+    async fn find_celebs(&self, me: UserId) -> Result<Vec<UserId>> {
+        let token = self.celebs.begin_fill(me).await?;
+        let followees = self.followees(me).await?;
+        // Who is being demoted is about to be taken out of this set, and may have been already.
+        if !followees.unsettled {
+            self.celebs
+                .finish_fill(me, token, &followees.pulled)
+                .await?;
+        }
+        Ok(followees.pulled)
     }
 
     /// Fills a missing list from the tables and gives what it holds now. `None` where somebody else is filling it.
@@ -124,7 +152,9 @@ impl HomeTimelines {
         };
         let read = async {
             // Only now: whatever is posted or followed after this reading lands in the list that was just created.
-            let mut pull = Pull::new(self.tweets.clone(), self.authors(me).await?, NEWEST, CAP);
+            let mut authors = self.followees(me).await?.pushed;
+            authors.push(me);
+            let mut pull = Pull::new(self.tweets.clone(), authors, NEWEST, CAP);
             let entries = pull.take(CAP).await?;
             let floor = if pull.is_exhausted() {
                 ALL_KNOWN
@@ -149,12 +179,21 @@ impl HomeTimelines {
     }
 }
 
-/// The next deeper place to read from.
-enum Deeper {
-    WholeList,
+/// Whom somebody follows, by how their tweets arrive. Authors whose tier is flipping are both.
+struct Followees {
+    pushed: Vec<UserId>,
+    pulled: Vec<UserId>,
+    /// Is somebody among them being demoted?
+    unsettled: bool,
+}
+
+/// Where the list of what was pushed is read on when its source is used up.
+enum ListRest {
+    /// The window was not the whole list.
+    List,
+    /// The list ends; older tweets are in the tables.
     Tables,
-    Pull(Pull),
-    Nothing,
+    Pull(Box<Pull>),
 }
 
 struct Walk<'a> {
@@ -163,9 +202,12 @@ struct Walk<'a> {
     /// What is taken next lies below this id.
     below: TweetId,
     hidden: HashSet<UserId>,
-    /// Read, trusted and not taken yet; newest first.
+    list: Source,
+    list_rest: ListRest,
+    /// One source for each celebrity.
+    feeds: HashMap<UserId, Source>,
+    /// Merged and not taken yet; newest first.
     known: VecDeque<Entry>,
-    deeper: Deeper,
 }
 
 impl<'a> Walk<'a> {
@@ -180,42 +222,36 @@ impl<'a> Walk<'a> {
             None => Extent::Newest(size.get() + LOOK_AHEAD),
             Some(_) => Extent::Whole,
         };
-        let deeper = Deeper::Nothing;
+        let below = below.unwrap_or(NEWEST);
+        let Opened {
+            window,
+            unfollowed,
+            celebs,
+        } = home.timelines.open(me, extent).await?;
+        let (list, list_rest) = Self::list(home, me, window, extent).await?;
+        let celebs = match celebs {
+            Some(celebs) => celebs,
+            None => home.find_celebs(me).await?,
+        };
+        let feeds = home.feeds.newest(&celebs, below).await?;
         let mut walk = Self {
             home,
             me,
-            below: below.unwrap_or(NEWEST),
-            hidden: HashSet::new(),
+            below,
+            hidden: unfollowed,
+            list,
+            list_rest,
+            feeds,
             known: VecDeque::new(),
-            deeper,
         };
-        walk.open(extent).await?;
+        walk.merge();
         Ok(walk)
     }
 
     async fn take(&mut self, count: usize) -> Result<Vec<Entry>> {
-        while self.known.len() < count {
-            match &mut self.deeper {
-                Deeper::Nothing => break,
-                Deeper::WholeList => self.open(Extent::Whole).await?,
-                Deeper::Tables => {
-                    let authors = self.home.authors(self.me).await?;
-                    let below = self.known.back().map_or(self.below, |entry| entry.tweet);
-                    self.deeper =
-                        Deeper::Pull(Pull::new(self.home.tweets.clone(), authors, below, count));
-                }
-                Deeper::Pull(pull) => {
-                    let entries = pull.take(count).await?;
-                    if entries.len() < count {
-                        self.deeper = Deeper::Nothing;
-                    }
-                    self.known.extend(
-                        entries
-                            .into_iter()
-                            .filter(|entry| !self.hidden.contains(&entry.author)),
-                    );
-                }
-            }
+        while self.known.len() < count && self.floor() > ALL_KNOWN {
+            self.read_deeper(count).await?;
+            self.merge();
         }
         let taken: Vec<Entry> = self.known.drain(..count.min(self.known.len())).collect();
         self.below = taken.last().map_or(self.below, |entry| entry.tweet);
@@ -223,48 +259,98 @@ impl<'a> Walk<'a> {
     }
 
     fn has_more(&self) -> bool {
-        let deeper = match &self.deeper {
-            Deeper::Nothing => false,
-            Deeper::Pull(pull) => !pull.is_exhausted(),
-            Deeper::WholeList | Deeper::Tables => true,
-        };
-        deeper || !self.known.is_empty()
+        !self.known.is_empty() || self.floor() > ALL_KNOWN
     }
 
-    /// Reads the cached list, or rebuilds it.
-    async fn open(&mut self, extent: Extent) -> Result<()> {
-        let opened = self.home.timelines.open(self.me, extent).await?;
-        self.hidden = opened.unfollowed;
-        let (source, next) = match opened.window {
-            Window::Read(source) => {
-                let all = !matches!(extent, Extent::Newest(count) if source.entries.len() == count);
-                (
-                    Some(source),
-                    if all {
-                        Deeper::Tables
-                    } else {
-                        Deeper::WholeList
-                    },
-                )
+    fn sources(&self) -> impl Iterator<Item = &Source> + Clone {
+        std::iter::once(&self.list).chain(self.feeds.values())
+    }
+
+    fn floor(&self) -> TweetId {
+        self.sources()
+            .map(|source| source.floor)
+            .max()
+            .unwrap_or(ALL_KNOWN)
+    }
+
+    fn merge(&mut self) {
+        self.known = merge(self.sources(), self.below, &self.hidden)
+            .entries
+            .into();
+    }
+
+    /// Reads on in every source that stands in the way of `count` entries.
+    async fn read_deeper(&mut self, count: usize) -> Result<()> {
+        let target = target(self.sources(), self.below, &self.hidden, count);
+        let feeds: Vec<(UserId, TweetId)> = self
+            .feeds
+            .iter()
+            .filter(|(_, source)| source.floor > target)
+            .map(|(author, source)| (*author, source.floor.min(self.below)))
+            .collect();
+        for (author, deeper) in self.home.feeds.deeper(&feeds).await? {
+            if let Some(source) = self.feeds.get_mut(&author) {
+                source.entries.extend(deeper.entries);
+                source.floor = deeper.floor;
             }
-            Window::Missing | Window::Building => {
-                (self.home.rebuild(self.me).await?, Deeper::Tables)
+        }
+        if self.list.floor > target {
+            self.read_list_deeper(count).await?;
+        }
+        Ok(())
+    }
+
+    async fn read_list_deeper(&mut self, count: usize) -> Result<()> {
+        match &mut self.list_rest {
+            ListRest::List => {
+                let opened = self.home.timelines.open(self.me, Extent::Whole).await?;
+                self.hidden.extend(opened.unfollowed);
+                (self.list, self.list_rest) =
+                    Self::list(self.home, self.me, opened.window, Extent::Whole).await?;
             }
-        };
-        match source {
-            Some(source) => {
-                self.deeper = if source.floor == ALL_KNOWN {
-                    Deeper::Nothing
-                } else {
-                    next
-                };
-                self.known = merge(&[source], self.below, &self.hidden).entries.into();
+            ListRest::Tables => {
+                // Whoever has a feed among the sources is read there.
+                let mut authors = self.home.follows.following(self.me).await?;
+                authors.retain(|author| !self.feeds.contains_key(author));
+                authors.push(self.me);
+                let below = self.list.floor.min(self.below);
+                let pull = Pull::new(self.home.tweets.clone(), authors, below, count);
+                self.list_rest = ListRest::Pull(Box::new(pull));
             }
-            None => {
-                self.known.clear();
-                self.deeper = Deeper::Tables;
+            ListRest::Pull(pull) => {
+                let entries = pull.take(count).await?;
+                let last = entries
+                    .last()
+                    .filter(|_| !pull.is_exhausted())
+                    .map(|entry| entry.tweet);
+                self.list.floor = last.unwrap_or(ALL_KNOWN);
+                self.list.entries.extend(entries);
             }
         }
         Ok(())
+    }
+
+    /// The list as a source, rebuilt where it is missing.
+    async fn list(
+        home: &HomeTimelines,
+        me: UserId,
+        window: Window,
+        extent: Extent,
+    ) -> Result<(Source, ListRest)> {
+        let source = match window {
+            Window::Read(source) => {
+                let more = matches!(extent, Extent::Newest(count) if source.entries.len() == count);
+                return Ok((
+                    source,
+                    if more {
+                        ListRest::List
+                    } else {
+                        ListRest::Tables
+                    },
+                ));
+            }
+            Window::Missing | Window::Building => home.rebuild(me).await?,
+        };
+        Ok((source.unwrap_or_else(Source::nothing), ListRest::Tables))
     }
 }

@@ -2,5 +2,7 @@
 
 pub mod edges;
 pub mod fan_out;
+pub mod feeds;
 pub mod home_timeline;
 pub mod pull;
+pub mod tiers;

@@ -117,6 +117,12 @@ pub fn key<T: DeserializeOwned>(record: &dynamodb::EventRecord) -> Result<T> {
     serde_dynamo::from_item(record.change.keys.clone()).map_err(Error::unreadable("a record's key"))
 }
 
+/// The item after the change that a DynamoDB stream record is about.
+pub fn new_image<T: DeserializeOwned>(record: &dynamodb::EventRecord) -> Result<T> {
+    serde_dynamo::from_item(record.change.new_image.clone())
+        .map_err(Error::unreadable("a record's new image"))
+}
+
 /// Came (`true`) or went.
 pub fn came(record: &dynamodb::EventRecord) -> Result<bool> {
     match record.event_name.as_str() {

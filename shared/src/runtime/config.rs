@@ -54,6 +54,62 @@ impl Config {
         self.text("FAN_OUT_PAGES_STREAM")
     }
 
+    /// Kinesis stream of authors whose tier flipped.
+    pub fn tier_changes_stream(&self) -> Result<&str> {
+        self.text("CELEBRITY_FLAG_CHANGED_STREAM")
+    }
+
+    /// What makes a celebrity: `followers`, or `load` (`true`).
+    pub fn tier_policy_is_load(&self) -> Result<bool> {
+        match self.text("TIER_POLICY")? {
+            "followers" => Ok(false),
+            "load" => Ok(true),
+            other => {
+                let problem = format!("must be followers or load, not {other:?}");
+                Err(Error::Config {
+                    name: "TIER_POLICY",
+                    problem,
+                })
+            }
+        }
+    }
+
+    /// Followers that make a celebrity, with the policy `followers`.
+    pub fn celebrity_threshold(&self) -> Result<u64> {
+        self.positive("CELEBRITY_THRESHOLD")
+    }
+
+    /// Deliveries a day that make a celebrity, with the policy `load`.
+    pub fn fan_out_budget(&self) -> Result<u64> {
+        self.positive("FAN_OUT_BUDGET")
+    }
+
+    /// The part of the limit below which a celebrity becomes normal again.
+    pub fn demote_ratio(&self) -> Result<f64> {
+        let (name, text) = ("DEMOTE_RATIO", self.text("DEMOTE_RATIO")?);
+        f64::from_str(text)
+            .ok()
+            .filter(|ratio| (0.0..=1.0).contains(ratio))
+            .ok_or_else(|| Error::Config {
+                name,
+                problem: format!("must be a number from 0 to 1, not {text:?}"),
+            })
+    }
+
+    /// How long an author stays in a tier at the least.
+    pub fn tier_dwell_seconds(&self) -> Result<u64> {
+        let (name, text) = ("TIER_DWELL_SECONDS", self.text("TIER_DWELL_SECONDS")?);
+        u64::from_str(text).map_err(|_| Error::Config {
+            name,
+            problem: format!("must be a number, not {text:?}"),
+        })
+    }
+
+    /// Users that one reconciliation of the counts looks at.
+    pub fn reconcile_sample(&self) -> Result<usize> {
+        Ok(usize::try_from(self.positive("RECONCILE_SAMPLE")?).unwrap_or(usize::MAX))
+    }
+
     /// Valkey or Redis, as `redis://` or `rediss://` URL.
     pub fn redis_url(&self) -> Result<&str> {
         self.text("REDIS_URL")

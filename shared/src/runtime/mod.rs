@@ -4,6 +4,7 @@ pub mod aws;
 pub mod batch;
 pub mod config;
 pub mod http;
+pub mod metrics;
 pub mod telemetry;
 
 use std::time::{SystemTime, UNIX_EPOCH};

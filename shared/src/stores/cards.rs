@@ -14,7 +14,7 @@ use super::keys;
 use super::redis::{Redis, Script};
 use super::users::UserRow;
 use crate::Result;
-use crate::domain::{DisplayName, Entry, Handle, Tweet, TweetText, User, UserId};
+use crate::domain::{DisplayName, Entry, Handle, Tier, Tweet, TweetText, User, UserId};
 
 const TWEET_SECONDS: u64 = 24 * 3600;
 const PROFILE_SECONDS: u64 = 24 * 3600;
@@ -74,7 +74,7 @@ impl Cards {
         let counts = users.iter().map(|user| {
             cmd("HMGET")
                 .arg(keys::user_counts(*user))
-                .arg(&["follower_count", "following_count"])
+                .arg(&["follower_count", "following_count", "is_celebrity"])
                 .take()
         });
         let answers: Vec<Value> = self
@@ -152,29 +152,73 @@ impl Cards {
         self.set_counts(rows).await
     }
 
+    /// The tiers of those users of whom they are known.
+    pub async fn tiers(&self, users: &[UserId]) -> Result<HashMap<UserId, TierAndEpoch>> {
+        let reads = users.iter().map(|user| {
+            cmd("HMGET")
+                .arg(keys::user_counts(*user))
+                .arg(&["tier", "epoch"])
+                .take()
+        });
+        let answers: Vec<(Option<String>, Option<u64>)> =
+            self.redis.run(reads.collect::<Vec<_>>()).await?;
+        let known = users
+            .iter()
+            .zip(answers)
+            .filter_map(|(user, (tier, epoch))| {
+                Some((
+                    *user,
+                    TierAndEpoch {
+                        tier: Tier::parse(&tier?)?,
+                        epoch: epoch?,
+                    },
+                ))
+            });
+        Ok(known.collect())
+    }
+
     /// Stores the counts of these rows, unless newer ones are there.
     pub async fn set_counts(&self, rows: &[UserRow]) -> Result<()> {
         let calls = rows.iter().map(|row| {
-            let version_and_life = [row.version.to_string(), COUNTS_SECONDS.to_string()];
-            let fields = ["follower_count".to_owned(), row.follower_count.to_string()];
-            let more = [
+            let arguments = [
+                row.version.to_string(),
+                COUNTS_SECONDS.to_string(),
+                "follower_count".to_owned(),
+                row.follower_count.to_string(),
                 "following_count".to_owned(),
                 row.following_count.to_string(),
+                "is_celebrity".to_owned(),
+                u8::from(row.tier.is_celebrity()).to_string(),
+                "tier".to_owned(),
+                row.tier.as_str().to_owned(),
+                "epoch".to_owned(),
+                row.epoch.to_string(),
             ];
-            let arguments = version_and_life
-                .into_iter()
-                .chain(fields)
-                .chain(more)
-                .map(String::into_bytes);
             (
-                keys::user_counts(UserId::new(row.user_id)),
-                arguments.collect(),
+                vec![keys::user_counts(row.id())],
+                arguments.map(String::into_bytes).to_vec(),
             )
         });
         self.redis
             .run_script::<Value>(&SET_COUNTS, calls.collect::<Vec<_>>())
             .await
             .map(drop)
+    }
+}
+
+/// A user's tier, and how often it flipped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TierAndEpoch {
+    pub tier: Tier,
+    pub epoch: u64,
+}
+
+impl From<&UserRow> for TierAndEpoch {
+    fn from(row: &UserRow) -> Self {
+        Self {
+            tier: row.tier,
+            epoch: row.epoch,
+        }
     }
 }
 
@@ -195,7 +239,8 @@ fn read_tweet(entry: Entry, value: &Value) -> Lookup {
 
 fn read_user(id: UserId, profile: &Value, counts: &Value) -> Option<User> {
     let profile: Profile = parse(profile)?;
-    let (follower_count, following_count): (u64, u64) = from_redis_value(counts.clone()).ok()?;
+    let (follower_count, following_count, is_celebrity): (u64, u64, bool) =
+        from_redis_value(counts.clone()).ok()?;
     let Profile { handle, name } = profile;
     Some(User {
         id,
@@ -204,7 +249,7 @@ fn read_user(id: UserId, profile: &Value, counts: &Value) -> Option<User> {
         created_at: id.created_at(),
         follower_count,
         following_count,
-        is_celebrity: false,
+        is_celebrity,
     })
 }
 

@@ -4,7 +4,7 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
-use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
+use aws_sdk_dynamodb::types::{Delete, Put, Select, TransactWriteItem};
 use serde::{Deserialize, Serialize};
 
 use super::dynamo::{self, Item, failed, from_item, number, to_item};
@@ -205,6 +205,36 @@ impl Follows {
             .consistent_read(true)
             .limit(i32::try_from(limit).unwrap_or(i32::MAX));
         self.ids(query, FOLLOWER).await
+    }
+
+    /// How many edges there really are.
+    pub async fn count_followers(&self, of: UserId) -> Result<u64> {
+        self.count(&self.followers, FOLLOWEE, of).await
+    }
+
+    pub async fn count_following(&self, of: UserId) -> Result<u64> {
+        self.count(&self.following, FOLLOWER, of).await
+    }
+
+    async fn count(&self, table: &str, of_name: &str, of: UserId) -> Result<u64> {
+        let (mut total, mut start) = (0, None);
+        loop {
+            let query = self
+                .client
+                .query()
+                .table_name(table)
+                .key_condition_expression(format!("{of_name} = :of"))
+                .expression_attribute_values(":of", number(of.get()))
+                .select(Select::Count)
+                .consistent_read(true)
+                .set_exclusive_start_key(start);
+            let answer = query.send().await.map_err(failed("Query"))?;
+            total += u64::try_from(answer.count).unwrap_or_default();
+            start = answer.last_evaluated_key;
+            if start.is_none() {
+                return Ok(total);
+            }
+        }
     }
 
     async fn page(

@@ -17,6 +17,26 @@ pub(crate) fn rebuild(user: UserId) -> String {
     format!("rebuild:{{{user}}}")
 }
 
+/// The newest tweets of an author who is pulled.
+pub(crate) fn feed(author: UserId) -> String {
+    format!("user:{{{author}}}:tweets")
+}
+
+/// Held by whoever is filling the feed; whoever changes the feed meanwhile takes it away.
+pub(crate) fn feed_fill(author: UserId) -> String {
+    format!("feed_fill:{{{author}}}")
+}
+
+/// The authors a user follows who are pulled.
+pub(crate) fn my_celebs(user: UserId) -> String {
+    format!("my_celebs:{{{user}}}")
+}
+
+/// Like [`feed_fill`], for [`my_celebs`].
+pub(crate) fn my_celebs_fill(user: UserId) -> String {
+    format!("my_celebs_fill:{{{user}}}")
+}
+
 pub(crate) fn user_counts(user: UserId) -> String {
     format!("user_counts:{{{user}}}")
 }

@@ -1,14 +1,19 @@
 //! What Roost keeps, and where.
 //!
-//! DynamoDB holds the truth: [`users`], [`follows`], [`tweets`], [`counts`]. Redis holds what can be computed from it
-//! again: [`timelines`], [`cards`], [`identities`]. Kinesis carries events: [`events`].
+//! DynamoDB holds the truth: [`users`], [`follows`], [`tweets`], [`counts`], [`tiers`]. Redis holds what can be computed from it
+//! again: [`timelines`], [`celebs`], [`feeds`],
+//! [`cards`], [`identities`]. Kinesis carries events: [`events`].
 
 pub mod cards;
+pub mod celebs;
 pub mod counts;
+pub mod drifts;
 pub mod events;
+pub mod feeds;
 pub mod follows;
 pub mod identities;
 pub mod redis;
+pub mod tiers;
 pub mod timelines;
 pub mod tweets;
 pub mod users;
@@ -17,11 +22,15 @@ mod dynamo;
 mod keys;
 
 pub use cards::Cards;
+pub use celebs::Celebs;
 pub use counts::Counts;
+pub use drifts::Drifts;
 pub use events::EventStream;
+pub use feeds::Feeds;
 pub use follows::Follows;
 pub use identities::Identities;
 pub use redis::Redis;
+pub use tiers::Tiers;
 pub use timelines::Timelines;
 pub use tweets::Tweets;
 pub use users::Users;

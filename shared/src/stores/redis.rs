@@ -3,16 +3,20 @@
 //! It is opened on first use and reopened after a failure. [`Redis::run`] is one round trip, however many commands
 //! it carries.
 
+use std::fmt;
 use std::time::Duration;
 
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use redis::{Client, Cmd, FromRedisValue, Pipeline, Value};
+use redis::{Client, Cmd, FromRedisValue, Pipeline, Value, cmd};
 
 use crate::Result;
 use crate::runtime::config::Config;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long a right to fill lasts.
+const FILL_MS: u64 = 5_000;
 
 #[derive(Clone)]
 pub struct Redis {
@@ -48,22 +52,22 @@ impl Redis {
         Ok(pipeline.query_async(&mut self.connection.clone()).await?)
     }
 
-    /// Runs one script for each of `calls` (key, arguments) in one round trip.
+    /// Runs one script for each of `calls` (keys, arguments) in one round trip.
     ///
     /// The script is loaded at the head of the pipeline: it cannot be missing, and its text travels once.
     pub(crate) async fn run_script<T: FromRedisValue>(
         &self,
         script: &Script,
-        calls: impl IntoIterator<Item = (String, Vec<Vec<u8>>)>,
+        calls: impl IntoIterator<Item = (Vec<String>, Vec<Vec<u8>>)>,
     ) -> Result<Vec<T>> {
         let mut pipeline = Pipeline::new();
         pipeline.cmd("SCRIPT").arg("LOAD").arg(script.text).ignore();
-        for (key, arguments) in calls {
+        for (keys, arguments) in calls {
             pipeline
                 .cmd("EVALSHA")
                 .arg(&script.sha)
-                .arg(1)
-                .arg(key)
+                .arg(keys.len())
+                .arg(keys)
                 .arg(arguments);
         }
         Ok(pipeline.query_async(&mut self.connection.clone()).await?)
@@ -73,13 +77,53 @@ impl Redis {
         Ok(command.query_async(&mut self.connection.clone()).await?)
     }
 
+    /// Takes a right to fill, from whoever has it.
+    pub(crate) async fn begin_fill(&self, key: String) -> Result<FillToken> {
+        let token = FillToken(fastrand::u64(..));
+        self.one::<Value>(
+            cmd("SET")
+                .arg(key)
+                .arg(token.0)
+                .arg("PX")
+                .arg(FILL_MS)
+                .take(),
+        )
+        .await?;
+        Ok(token)
+    }
+
+    /// Takes a right to fill unless somebody has it.
+    pub(crate) async fn try_begin_fill(&self, key: String) -> Result<Option<FillToken>> {
+        let token = FillToken(fastrand::u64(..));
+        let set = cmd("SET")
+            .arg(key)
+            .arg(token.0)
+            .arg("NX")
+            .arg("PX")
+            .arg(FILL_MS)
+            .take();
+        Ok(self.one::<Option<String>>(set).await?.map(|_| token))
+    }
+
     /// Any command, for tests and tools.
     pub async fn raw(&self, command: Cmd) -> Result<Value> {
         self.one(command).await
     }
 }
 
-/// A Lua script on one key.
+/// The right to fill something that is missing from Redis with what is read from the tables.
+///
+/// It is a key that whoever changes the thing deletes; so what was read before the change is never stored after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FillToken(u64);
+
+impl fmt::Display for FillToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A Lua script on the keys of one user.
 pub(crate) struct Script {
     text: &'static str,
     sha: String,

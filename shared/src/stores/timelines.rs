@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 use futures_util::future::try_join_all;
 use redis::{Cmd, Value, cmd, from_redis_value};
 
-use super::keys;
 use super::redis::{Redis, Script};
+use super::{celebs, keys};
 use crate::domain::timeline::{self, CAP, ListEnd, SLACK, Window};
 use crate::domain::{Entry, UserId};
 use crate::runtime::config::Config;
@@ -19,6 +19,9 @@ use crate::{Error, Result};
 
 /// Commands in one pipeline. Several pipelines are under way at once, so that Redis works while we write the next.
 const PIPELINE: usize = 250;
+
+/// One more than a list keeps: so many of one author fill a list and push its end out, as they should.
+pub const BACKFILL: usize = CAP + 1;
 
 /// How long a rebuild may take before somebody else may try.
 const REBUILD_LOCK_MS: u64 = 10_000;
@@ -39,6 +42,8 @@ pub struct Opened {
     pub window: Window,
     /// Authors that must not be shown.
     pub unfollowed: HashSet<UserId>,
+    /// Followed authors who are pulled; `None` where nobody has looked lately.
+    pub celebs: Option<Vec<UserId>>,
 }
 
 /// The right to rebuild one list.
@@ -60,7 +65,8 @@ impl Timelines {
         })
     }
 
-    /// One round trip: the head of the list, the authors to hide, and a new lease of life for both.
+    /// One round trip: the head of the list, the authors to hide, the authors to pull, and a new lease of
+    /// life for all three.
     pub async fn open(&self, user: UserId, extent: Extent) -> Result<Opened> {
         let last = match extent {
             Extent::Newest(count) => i64::try_from(count).unwrap_or(i64::MAX) - 1,
@@ -75,8 +81,10 @@ impl Timelines {
                     .arg(last)
                     .take(),
                 cmd("SMEMBERS").arg(keys::unfollowed(user)).take(),
+                cmd("SMEMBERS").arg(keys::my_celebs(user)).take(),
                 self.renew(keys::home_timeline(user)),
                 self.renew(keys::unfollowed(user)),
+                self.renew(keys::my_celebs(user)),
             ])
             .await?;
         let mut answers = answers.into_iter();
@@ -86,6 +94,7 @@ impl Timelines {
         Ok(Opened {
             window: Window::new(decode(&entries)?),
             unfollowed: unfollowed.into_iter().map(UserId::new).collect(),
+            celebs: celebs::decode(from_redis_value(next()).map_err(redis::RedisError::from)?),
         })
     }
 
@@ -134,9 +143,12 @@ impl Timelines {
 
     /// Like a delivery, but in order and at most once, whatever the tweet's age.
     pub async fn insert(&self, entry: Entry, users: &[UserId]) -> Result<usize> {
-        let calls = users
-            .iter()
-            .map(|user| (keys::home_timeline(*user), vec![entry.to_bytes().to_vec()]));
+        let calls = users.iter().map(|user| {
+            (
+                vec![keys::home_timeline(*user)],
+                vec![entry.to_bytes().to_vec()],
+            )
+        });
         let inserted: Vec<usize> = self.redis.run_script(&INSERT, calls).await?;
         Ok(inserted.into_iter().sum())
     }
@@ -205,7 +217,23 @@ impl Timelines {
         Ok(decode(last.as_slice())?.pop())
     }
 
+    /// Those of these users who have a list.
+    pub async fn active(&self, users: &[UserId]) -> Result<Vec<UserId>> {
+        let reads = users
+            .iter()
+            .map(|user| cmd("EXISTS").arg(keys::home_timeline(*user)).take());
+        let exist: Vec<bool> = self.redis.run(reads.collect::<Vec<_>>()).await?;
+        Ok(users
+            .iter()
+            .zip(exist)
+            .filter(|(_, exists)| *exists)
+            .map(|(user, _)| *user)
+            .collect())
+    }
+
     /// Merges a followed author's recent tweets into a list that exists.
+    ///
+    /// `entries` are the author's newest; [`BACKFILL`] of them are enough, whatever else is in the list.
     pub async fn backfill(&self, user: UserId, entries: &[Entry]) -> Result<()> {
         self.merge(user, Vec::new(), Vec::new(), entries)
             .await
@@ -223,7 +251,7 @@ impl Timelines {
         arguments.extend(entries.iter().map(|entry| entry.to_bytes().to_vec()));
         let changed: Vec<bool> = self
             .redis
-            .run_script(&MERGE, [(keys::home_timeline(user), arguments)])
+            .run_script(&MERGE, [(vec![keys::home_timeline(user)], arguments)])
             .await?;
         Ok(changed == [true])
     }
@@ -231,7 +259,10 @@ impl Timelines {
     pub async fn remove_author(&self, user: UserId, author: UserId) -> Result<()> {
         let arguments = vec![author.get().to_be_bytes().to_vec()];
         self.redis
-            .run_script::<usize>(&REMOVE_AUTHOR, [(keys::home_timeline(user), arguments)])
+            .run_script::<usize>(
+                &REMOVE_AUTHOR,
+                [(vec![keys::home_timeline(user)], arguments)],
+            )
             .await
             .map(drop)
     }

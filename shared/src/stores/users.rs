@@ -6,11 +6,12 @@
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{Put, ReturnValue, TransactWriteItem};
+use aws_sdk_dynamodb::types::{AttributeValue, Put, ReturnValue, TransactWriteItem};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 use super::dynamo::{self, failed, from_item, string, to_item};
+use crate::domain::tier::{Policy, PostingRate, Standing, Tier, Weight};
 use crate::domain::{DisplayName, Handle, IdMaker, User, UserId};
 use crate::runtime::aws::Aws;
 use crate::runtime::config::Config;
@@ -34,8 +35,50 @@ pub struct UserRow {
     pub name: DisplayName,
     pub follower_count: u64,
     pub following_count: u64,
-    /// Grows with every change of the counts.
+    /// Grows with every change of the counts or the tier.
     pub version: u64,
+    #[serde(default)]
+    pub tier: Tier,
+    /// How often the tier flipped.
+    #[serde(default)]
+    pub epoch: u64,
+    #[serde(default)]
+    tier_since_ms: u64,
+    /// See [`PostingRate`]; kept where the policy needs it.
+    #[serde(default)]
+    tweets_per_day: f64,
+    #[serde(default)]
+    rate_at_ms: u64,
+}
+
+impl UserRow {
+    pub const fn id(&self) -> UserId {
+        UserId::new(self.user_id)
+    }
+
+    /// The flip that is due for this user, if any.
+    pub fn due_flip(&self, policy: &Policy, now_ms: u64) -> Option<Tier> {
+        let standing = Standing {
+            tier: self.tier,
+            since_ms: self.tier_since_ms,
+        };
+        let tweets_per_day = self.posting_rate().at(now_ms).tweets_per_day;
+        policy.flip(
+            standing,
+            Weight {
+                followers: self.follower_count,
+                tweets_per_day,
+            },
+            now_ms,
+        )
+    }
+
+    const fn posting_rate(&self) -> PostingRate {
+        PostingRate {
+            tweets_per_day: self.tweets_per_day,
+            at_ms: self.rate_at_ms,
+        }
+    }
 }
 
 /// `sub#<sub>` and `handle#<handle>`.
@@ -60,7 +103,7 @@ impl From<UserRow> for User {
             created_at: id.created_at(),
             follower_count: row.follower_count,
             following_count: row.following_count,
-            is_celebrity: false,
+            is_celebrity: row.tier.is_celebrity(),
         }
     }
 }
@@ -129,6 +172,11 @@ impl Users {
             follower_count: 0,
             following_count: 0,
             version: 0,
+            tier: Tier::Normal,
+            epoch: 0,
+            tier_since_ms: 0,
+            tweets_per_day: 0.0,
+            rate_at_ms: 0,
         };
         let pointers = [sub_key(sub), handle_key(&handle)].map(|pk| PointerRow {
             pk,
@@ -206,7 +254,7 @@ impl Users {
             .ok_or_else(|| Error::NotFound(format!("there is no user {id}")))
     }
 
-    async fn row(&self, id: UserId) -> Result<Option<UserRow>> {
+    pub async fn row(&self, id: UserId) -> Result<Option<UserRow>> {
         self.item(user_key(id))
             .await?
             .map(|item| from_item("a user row", item))
@@ -236,6 +284,100 @@ impl Users {
             .collect();
         users.sort_by_key(|user| ids.iter().position(|id| *id == user.id));
         Ok(users)
+    }
+
+    /// About `count` users behind a position, and the position behind them; `None` at the end of the table.
+    pub async fn scan(
+        &self,
+        after: Option<String>,
+        count: usize,
+    ) -> Result<(Vec<UserRow>, Option<String>)> {
+        #[derive(Deserialize)]
+        struct Key {
+            pk: String,
+        }
+        let mut rows = Vec::new();
+        let mut start = after.map(|pk| dynamo::Item::from([("pk".to_owned(), string(pk))]));
+        loop {
+            let scan = self
+                .client
+                .scan()
+                .table_name(&self.table)
+                .filter_expression("begins_with(pk, :user)")
+                .expression_attribute_values(":user", string("user#"))
+                .limit(i32::try_from(count).unwrap_or(i32::MAX))
+                .consistent_read(true)
+                .set_exclusive_start_key(start);
+            let answer = scan.send().await.map_err(failed("Scan"))?;
+            for item in answer.items.unwrap_or_default() {
+                rows.push(from_item("a user row", item)?);
+            }
+            start = answer.last_evaluated_key;
+            if start.is_none() || rows.len() >= count {
+                let position: Option<Key> =
+                    start.map(|key| from_item("a position", key)).transpose()?;
+                return Ok((rows, position.map(|key| key.pk)));
+            }
+        }
+    }
+
+    /// Sets counts to what the edges say, unless they changed since this version. Says whether it did.
+    pub async fn set_counts(
+        &self,
+        id: UserId,
+        followers: u64,
+        following: u64,
+        version: u64,
+    ) -> Result<bool> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key("pk", string(user_key(id)))
+            .update_expression(
+                "SET follower_count = :followers, following_count = :following ADD version :one",
+            )
+            .condition_expression("version = :version")
+            .expression_attribute_values(":followers", dynamo::number(followers))
+            .expression_attribute_values(":following", dynamo::number(following))
+            .expression_attribute_values(":version", dynamo::number(version))
+            .expression_attribute_values(":one", dynamo::number(1));
+        match update.send().await {
+            Ok(_) => Ok(true),
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(|e| e.is_conditional_check_failed_exception()) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(failed("UpdateItem")(error)),
+        }
+    }
+
+    /// Counts a tweet into the author's posting rate and gives the row with it. A rate may be a tweet off, so nothing
+    /// is done about two writers at once but to let one of them win.
+    pub async fn count_tweet(&self, author: UserId, now_ms: u64) -> Result<Option<UserRow>> {
+        let Some(mut row) = self.row(author).await? else {
+            return Ok(None);
+        };
+        let rate = row.posting_rate().with_tweet(now_ms);
+        (row.tweets_per_day, row.rate_at_ms) = (rate.tweets_per_day, rate.at_ms);
+        self.client
+            .update_item()
+            .table_name(&self.table)
+            .key("pk", string(user_key(author)))
+            .update_expression("SET tweets_per_day = :rate, rate_at_ms = :at")
+            .condition_expression("attribute_exists(pk)")
+            .expression_attribute_values(
+                ":rate",
+                AttributeValue::N(format!("{:.6}", rate.tweets_per_day)),
+            )
+            .expression_attribute_values(":at", dynamo::number(rate.at_ms))
+            .send()
+            .await
+            .map_err(failed("UpdateItem"))?;
+        Ok(Some(row))
     }
 
     async fn pointer(&self, pk: String) -> Result<Option<UserId>> {

@@ -1,0 +1,175 @@
+//! Reading the feeds of celebrities: from the memory of the sandbox, from Redis, from the table.
+//!
+//! A celebrity's feed must not become the one key that everybody asks for, so its newest tweets stay in memory for
+//! about a second.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use crate::Result;
+use crate::domain::timeline::{ALL_KNOWN, CAP, Source};
+use crate::domain::{TweetId, UserId};
+use crate::stores::redis::FillToken;
+use crate::stores::tweets::{NEWEST, OLDEST};
+use crate::stores::{Feeds, Tweets};
+
+/// Tweets read of one feed at a time.
+const HEAD: usize = 50;
+const DEEPER: usize = 100;
+
+const FRESH: Duration = Duration::from_secs(1);
+
+/// The memory of one sandbox is emptied here, so that it stays bounded. An entry is about a kilobyte.
+const MOST_REMEMBERED: usize = 10_000;
+
+/// Queries under way at once.
+const CONCURRENCY: usize = 32;
+
+/// How often a feed is read anew because its author posted meanwhile.
+const ATTEMPTS: usize = 5;
+
+#[derive(Clone)]
+pub struct FeedReader {
+    feeds: Feeds,
+    tweets: Tweets,
+    remembered: Arc<Mutex<HashMap<UserId, (Instant, Source)>>>,
+}
+
+impl FeedReader {
+    pub fn new(feeds: Feeds, tweets: Tweets) -> Self {
+        Self {
+            feeds,
+            tweets,
+            remembered: Arc::default(),
+        }
+    }
+
+    /// Of each author the newest tweets below an id. At most one round trip to Redis where the feeds are there.
+    pub async fn newest(
+        &self,
+        authors: &[UserId],
+        below: TweetId,
+    ) -> Result<HashMap<UserId, Source>> {
+        let mut sources = self.recall(authors, below);
+        let unknown: Vec<(UserId, TweetId)> = authors
+            .iter()
+            .filter(|author| !sources.contains_key(author))
+            .map(|author| (*author, below))
+            .collect();
+        let read = self.read(&unknown, HEAD).await?;
+        if below == NEWEST {
+            self.remember(&read);
+        }
+        sources.extend(read);
+        Ok(sources)
+    }
+
+    /// The next tweets of feeds that were read down to these ids.
+    pub async fn deeper(&self, from: &[(UserId, TweetId)]) -> Result<HashMap<UserId, Source>> {
+        self.read(from, DEEPER).await
+    }
+
+    async fn read(
+        &self,
+        from: &[(UserId, TweetId)],
+        count: usize,
+    ) -> Result<HashMap<UserId, Source>> {
+        if from.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let cached = self.feeds.read(from, count).await?;
+        let reads: Vec<_> = from
+            .iter()
+            .zip(cached)
+            .map(|(&(author, below), cached)| async move {
+                match cached {
+                    Some(source) => Ok((author, source)),
+                    None => Ok((author, self.from_table(author, below, count).await?)),
+                }
+            })
+            .collect();
+        stream::iter(reads)
+            .buffer_unordered(CONCURRENCY)
+            .try_collect()
+            .await
+    }
+
+    /// What Redis does not have: a feed that is missing, which is filled on the way, or what lies below all it keeps.
+    async fn from_table(&self, author: UserId, below: TweetId, count: usize) -> Result<Source> {
+        if below == NEWEST {
+            if let Some(token) = self.feeds.begin_fill(author).await? {
+                return Ok(self.fill(author, token).await?.0);
+            }
+        }
+        let entries = self
+            .tweets
+            .newest_entries(author, OLDEST, below, count)
+            .await?;
+        let floor = entries
+            .last()
+            .filter(|_| entries.len() == count)
+            .map_or(ALL_KNOWN, |entry| entry.tweet);
+        Ok(Source { entries, floor })
+    }
+
+    /// Reads the author's newest tweets and stores them as the feed; says whether it could.
+    async fn fill(&self, author: UserId, token: FillToken) -> Result<(Source, bool)> {
+        let mut entries = self
+            .tweets
+            .newest_entries(author, OLDEST, NEWEST, CAP + 1)
+            .await?;
+        let all = entries.len() <= CAP;
+        entries.truncate(CAP);
+        let filled = self.feeds.finish_fill(author, token, &entries, all).await?;
+        let floor = if all {
+            ALL_KNOWN
+        } else {
+            entries.last().map_or(ALL_KNOWN, |entry| entry.tweet)
+        };
+        Ok((Source { entries, floor }, filled))
+    }
+
+    /// Makes the feed anew from the table, for an author who is about to be pulled. Whatever was there may be old.
+    pub async fn refill(&self, author: UserId) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            let token = self.feeds.seize_fill(author).await?;
+            if self.fill(author, token).await?.1 {
+                return Ok(());
+            }
+        }
+        // They post faster than we read. A missing feed is filled by its readers.
+        self.feeds.drop(author).await
+    }
+
+    fn recall(&self, authors: &[UserId], below: TweetId) -> HashMap<UserId, Source> {
+        let remembered = self.remembered();
+        let fresh = authors.iter().filter_map(|author| {
+            let (read_at, source) = remembered.get(author)?;
+            let useful = read_at.elapsed() < FRESH && source.floor < below;
+            useful.then(|| (*author, source.clone()))
+        });
+        fresh.collect()
+    }
+
+    fn remember(&self, sources: &HashMap<UserId, Source>) {
+        let mut remembered = self.remembered();
+        if remembered.len() + sources.len() > MOST_REMEMBERED {
+            remembered.clear();
+        }
+        let now = Instant::now();
+        remembered.extend(
+            sources
+                .iter()
+                .map(|(author, source)| (*author, (now, source.clone()))),
+        );
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, HashMap<UserId, (Instant, Source)>> {
+        self.remembered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

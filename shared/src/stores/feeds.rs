@@ -1,0 +1,168 @@
+//! The feeds of authors who are pulled: `user:{a}:tweets`, a sorted set of the newest tweets.
+//!
+//! The score is the tweet's time in milliseconds, which a double holds exactly, and the member is the id in fixed
+//! width; so Redis' order is the order of ids to the last bit. A member [`BOTTOM`] below all others says that the
+//! author has nothing older.
+
+use std::sync::LazyLock;
+
+use redis::{Value, cmd};
+
+use super::keys;
+use super::redis::{FillToken, Redis, Script};
+use crate::domain::timeline::{ALL_KNOWN, CAP, Source};
+use crate::domain::{Entry, TweetId, UserId};
+use crate::{Error, Result};
+
+const SECONDS: u64 = 30 * 24 * 3600;
+const BOTTOM: &str = "bottom";
+
+static ADD: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/feed_add.lua")));
+static FILL: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("scripts/feed_fill.lua")));
+
+#[derive(Clone)]
+pub struct Feeds {
+    redis: Redis,
+}
+
+impl Feeds {
+    pub const fn new(redis: Redis) -> Self {
+        Self { redis }
+    }
+
+    /// One write per tweet, however many followers there are.
+    pub async fn add(&self, entry: Entry) -> Result<()> {
+        let (score, member) = scored(entry);
+        let arguments =
+            [score, member, CAP.to_string(), SECONDS.to_string()].map(String::into_bytes);
+        let call = (Self::keys(entry.author), arguments.to_vec());
+        self.redis.run_script::<Value>(&ADD, [call]).await.map(drop)
+    }
+
+    pub async fn remove(&self, entry: Entry) -> Result<()> {
+        let remove = cmd("ZREM")
+            .arg(keys::feed(entry.author))
+            .arg(scored(entry).1)
+            .take();
+        self.redis
+            .run::<Value>([cmd("DEL").arg(keys::feed_fill(entry.author)).take(), remove])
+            .await
+            .map(drop)
+    }
+
+    /// One round trip: of each author the newest tweets below an id. `None` where the feed is missing or kept nothing
+    /// that deep.
+    pub async fn read(
+        &self,
+        from: &[(UserId, TweetId)],
+        count: usize,
+    ) -> Result<Vec<Option<Source>>> {
+        let reads = from.iter().map(|(author, below)| {
+            let mut read = cmd("ZREVRANGEBYSCORE");
+            read.arg(keys::feed(*author))
+                .arg(below.millis())
+                .arg("-inf")
+                .arg("LIMIT")
+                .arg(0)
+                .arg(count)
+                .take()
+        });
+        let answers: Vec<Vec<String>> = self.redis.run(reads.collect::<Vec<_>>()).await?;
+        let read = from.iter().zip(answers);
+        read.map(|((author, below), members)| source(*author, *below, &members))
+            .collect()
+    }
+
+    /// Takes the right to fill a missing feed; `None` where somebody else has it.
+    pub async fn begin_fill(&self, author: UserId) -> Result<Option<FillToken>> {
+        self.redis.try_begin_fill(keys::feed_fill(author)).await
+    }
+
+    /// Takes the right to fill a feed, whoever has it.
+    pub async fn seize_fill(&self, author: UserId) -> Result<FillToken> {
+        self.redis.begin_fill(keys::feed_fill(author)).await
+    }
+
+    /// Stores what was read since the right was taken: the author's newest, and whether that is all. Says whether it
+    /// did; it does not where the feed changed meanwhile.
+    pub async fn finish_fill(
+        &self,
+        author: UserId,
+        token: FillToken,
+        entries: &[Entry],
+        all: bool,
+    ) -> Result<bool> {
+        let mut arguments = vec![token.to_string(), SECONDS.to_string()];
+        if all {
+            arguments.extend(["0".to_owned(), BOTTOM.to_owned()]);
+        }
+        arguments.extend(
+            entries
+                .iter()
+                .flat_map(|entry| <[String; 2]>::from(scored(*entry))),
+        );
+        let arguments = arguments.into_iter().map(String::into_bytes).collect();
+        let stored: Vec<bool> = self
+            .redis
+            .run_script(&FILL, [(Self::keys(author), arguments)])
+            .await?;
+        Ok(stored == [true])
+    }
+
+    /// Forgets the feed of an author who is pushed again.
+    pub async fn drop(&self, author: UserId) -> Result<()> {
+        self.redis
+            .one::<Value>(cmd("DEL").arg(Self::keys(author)).take())
+            .await
+            .map(drop)
+    }
+
+    fn keys(author: UserId) -> Vec<String> {
+        vec![keys::feed(author), keys::feed_fill(author)]
+    }
+}
+
+fn scored(entry: Entry) -> (String, String) {
+    (
+        entry.tweet.millis().to_string(),
+        format!("{:019}", entry.tweet.get()),
+    )
+}
+
+fn source(author: UserId, below: TweetId, members: &[String]) -> Result<Option<Source>> {
+    let all = members.last().is_some_and(|member| member == BOTTOM);
+    let ids = &members[..members.len() - usize::from(all)];
+    let mut entries = ids
+        .iter()
+        .map(|id| id.parse().map(|id| Entry::new(TweetId::new(id), author)))
+        .collect::<Result<Vec<Entry>, _>>()
+        .map_err(Error::unreadable("a member of a feed"))?;
+    // Scores are milliseconds, so the first few may be of the same one as the cursor.
+    entries.retain(|entry| entry.tweet < below);
+    let floor = if all {
+        Some(ALL_KNOWN)
+    } else {
+        entries.last().map(|entry| entry.tweet)
+    };
+    Ok(floor.map(|floor| Source { entries, floor }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        // What Redis does with a score is what an f64 does, and equal scores are ordered by their members' bytes.
+        #[test]
+        fn redis_orders_members_like_ids_to_the_last_bit(a in 1_u64..1 << 63, offset in 0_u64..1 << 24) {
+            let b = (a + offset).min((1 << 63) - 1);
+            let key = |id: u64| {
+                let (score, member) = scored(Entry::new(TweetId::new(id), UserId::new(1)));
+                (score.parse::<f64>().expect("a number"), member)
+            };
+            prop_assert_eq!(key(a).partial_cmp(&key(b)), Some(a.cmp(&b)));
+        }
+    }
+}

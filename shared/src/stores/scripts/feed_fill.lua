@@ -1,0 +1,11 @@
+-- Stores a feed that was read from the tables, unless it changed since. KEYS[1] feed; KEYS[2] the right to fill it;
+-- ARGV[1] token; ARGV[2] seconds to live; ARGV[3...] milliseconds and members. Returns 1 where it stored.
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then
+  return 0
+end
+redis.call('DEL', KEYS[1], KEYS[2])
+for i = 3, #ARGV, 200 do
+  redis.call('ZADD', KEYS[1], unpack(ARGV, i, math.min(i + 199, #ARGV)))
+end
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return 1
