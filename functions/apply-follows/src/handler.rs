@@ -1,11 +1,18 @@
+use std::collections::BTreeMap;
+
 use aws_lambda_events::dynamodb::EventRecord;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use shared::Result;
+use shared::domain::UserId;
 use shared::flows::{edges, tiers};
 use shared::runtime::batch;
 use shared::stores::follows::Edge;
 use shared::stores::timelines::BACKFILL;
 use shared::stores::tweets::NEWEST;
 use shared::stores::{Cards, Celebs, Follows, Timelines, Tweets, Users};
+
+/// Edges applied at once.
+const CONCURRENCY: usize = 16;
 
 /// How often the author's tier may change under our hands before the record is retried.
 const ATTEMPTS: usize = 4;
@@ -23,20 +30,40 @@ impl ApplyFollows {
     /// A record says that the edge changed; how it is now, the table says. So a record that comes late or again does
     /// no harm.
     pub(crate) async fn handle(&self, records: &[EventRecord]) -> Result<()> {
+        let edges = self.of_active_followers(records).await?;
+        let applied: Vec<_> = edges
+            .into_iter()
+            .map(|(edge, came)| self.apply(edge, came))
+            .collect();
+        stream::iter(applied)
+            .buffer_unordered(CONCURRENCY)
+            .try_collect()
+            .await
+    }
+
+    /// The edges that matter, each with what the last record says of it. Who has nothing in Redis will find the edge
+    /// in the table when they read; that is most people, most of the time.
+    async fn of_active_followers(&self, records: &[EventRecord]) -> Result<BTreeMap<Edge, bool>> {
+        let mut edges = BTreeMap::new();
         for record in records {
-            let edge: Edge = batch::key(record)?;
-            if edges::settle(&self.follows, &self.timelines, edge, batch::came(record)?).await? {
-                self.followed(edge).await?;
-            } else {
-                self.celebs
-                    .remove(&[edge.follower()], edge.followee())
-                    .await?;
-                self.timelines
-                    .remove_author(edge.follower(), edge.followee())
-                    .await?;
-            }
+            edges.insert(batch::key(record)?, batch::came(record)?);
         }
-        Ok(())
+        let followers: Vec<UserId> = edges.keys().map(|edge: &Edge| edge.follower()).collect();
+        let active = self.timelines.cached(&followers).await?;
+        edges.retain(|edge, _| active.contains(&edge.follower()));
+        Ok(edges)
+    }
+
+    async fn apply(&self, edge: Edge, came: bool) -> Result<()> {
+        if edges::settle(&self.follows, &self.timelines, edge, came).await? {
+            return self.followed(edge).await;
+        }
+        self.celebs
+            .remove(&[edge.follower()], edge.followee())
+            .await?;
+        self.timelines
+            .remove_author(edge.follower(), edge.followee())
+            .await
     }
 
     /// A celebrity is pulled from now on; whoever else is backfilled.

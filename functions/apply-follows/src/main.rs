@@ -19,5 +19,5 @@ async fn main() -> Result<(), lambda_runtime::Error> {
         celebs: Celebs::new(redis.clone()),
         timelines: Timelines::new(redis, &config)?,
     };
-    batch::serve(1, async |records: &[_]| handler.handle(records).await).await
+    batch::serve(100, async |records: &[_]| handler.handle(records).await).await
 }

@@ -18,7 +18,7 @@ const FOLLOWER: &str = "follower_id";
 const ATTEMPTS: u32 = 6;
 
 /// `follower` follows `followee`. The key of both tables, and of the stream's records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Edge {
     followee_id: u64,
     follower_id: u64,

@@ -231,6 +231,28 @@ impl Timelines {
             .collect())
     }
 
+    /// Those of these users of whom anything is cached that depends on whom they follow, or is about to be.
+    pub async fn cached(&self, users: &[UserId]) -> Result<HashSet<UserId>> {
+        let reads = users.iter().map(|user| {
+            let keys = [
+                keys::home_timeline,
+                keys::unfollowed,
+                keys::my_celebs,
+                keys::my_celebs_fill,
+            ];
+            cmd("EXISTS")
+                .arg(keys.map(|key| key(*user)).to_vec())
+                .take()
+        });
+        let found: Vec<usize> = self.redis.run(reads.collect::<Vec<_>>()).await?;
+        Ok(users
+            .iter()
+            .zip(found)
+            .filter(|(_, found)| *found > 0)
+            .map(|(user, _)| *user)
+            .collect())
+    }
+
     /// Merges a followed author's recent tweets into a list that exists.
     ///
     /// `entries` are the author's newest; [`BACKFILL`] of them are enough, whatever else is in the list.
