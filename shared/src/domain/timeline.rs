@@ -269,7 +269,7 @@ mod tests {
             let (mut below, mut walked) = (NOTHING_KNOWN, Vec::new());
             loop {
                 let page = merge(std::iter::once(&source), below, &HashSet::new());
-                let Some(last) = page.entries.iter().take(size).last() else { break };
+                let Some(last) = page.entries.iter().take(size).next_back() else { break };
                 below = last.tweet;
                 walked.extend(page.entries.iter().take(size).map(|entry| entry.tweet.get()));
             }

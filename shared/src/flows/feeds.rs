@@ -87,7 +87,7 @@ impl FeedReader {
             .map(|(&(author, below), cached)| async move {
                 match cached {
                     Some(source) => Ok((author, source)),
-                    None => Ok((author, self.from_table(author, below, count).await?)),
+                    None => Ok((author, self.read_table(author, below, count).await?)),
                 }
             })
             .collect();
@@ -98,11 +98,11 @@ impl FeedReader {
     }
 
     /// What Redis does not have: a feed that is missing, which is filled on the way, or what lies below all it keeps.
-    async fn from_table(&self, author: UserId, below: TweetId, count: usize) -> Result<Source> {
-        if below == NEWEST {
-            if let Some(token) = self.feeds.begin_fill(author).await? {
-                return Ok(self.fill(author, token).await?.0);
-            }
+    async fn read_table(&self, author: UserId, below: TweetId, count: usize) -> Result<Source> {
+        if below == NEWEST
+            && let Some(token) = self.feeds.begin_fill(author).await?
+        {
+            return Ok(self.fill(author, token).await?.0);
         }
         let entries = self
             .tweets

@@ -43,11 +43,11 @@ impl Identities {
         if let Some(id) = self.remembered().get(sub) {
             return Ok(*id);
         }
-        let id = match self.from_redis(sub).await {
+        let id = match self.recall(sub).await {
             Some(id) => id,
             None => {
                 let id = self.users.find_by_sub(sub).await?.ok_or(Error::NoProfile)?;
-                self.to_redis(sub, id).await;
+                self.remember(sub, id).await;
                 id
             }
         };
@@ -66,13 +66,13 @@ impl Identities {
     }
 
     // The cache only saves a read: where it fails, the table answers.
-    async fn from_redis(&self, sub: &str) -> Option<UserId> {
+    async fn recall(&self, sub: &str) -> Option<UserId> {
         let get = cmd("GET").arg(keys::identity(sub)).take();
         let id: Option<u64> = self.redis.as_ref()?.one(get).await.ok()?;
         id.map(UserId::new)
     }
 
-    async fn to_redis(&self, sub: &str, id: UserId) {
+    async fn remember(&self, sub: &str, id: UserId) {
         if let Some(redis) = &self.redis {
             let set = cmd("SET")
                 .arg(keys::identity(sub))

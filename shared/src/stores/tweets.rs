@@ -1,6 +1,7 @@
 //! The `tweets` table, keyed by author so that an author's newest tweets can be read consistently.
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{Put, ReturnValue, TransactWriteItem};
 use serde::{Deserialize, Serialize};
 
@@ -95,7 +96,7 @@ impl Tweets {
             Err(error)
                 if error
                     .as_service_error()
-                    .is_some_and(|e| e.is_conditional_check_failed_exception()) =>
+                    .is_some_and(PutItemError::is_conditional_check_failed_exception) =>
             {
                 Ok(Stored::Refused)
             }

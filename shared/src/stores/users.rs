@@ -6,6 +6,8 @@
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, ReturnValue, TransactWriteItem};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
@@ -201,7 +203,7 @@ impl Users {
             Err(error)
                 if error
                     .as_service_error()
-                    .is_some_and(|e| e.is_transaction_canceled_exception()) =>
+                    .is_some_and(TransactWriteItemsError::is_transaction_canceled_exception) =>
             {
                 self.explain_refusal(sub, &handle).await
             }
@@ -347,7 +349,7 @@ impl Users {
             Err(error)
                 if error
                     .as_service_error()
-                    .is_some_and(|e| e.is_conditional_check_failed_exception()) =>
+                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
             {
                 Ok(false)
             }
