@@ -169,9 +169,12 @@ fn reserved_environment(function: &template::Function) -> BTreeMap<String, Strin
         ("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand".to_owned()),
         ("_HANDLER", "bootstrap".to_owned()),
     ];
+    let mut variables = BTreeMap::from(variables.map(|(name, value)| (name.to_owned(), value)));
+    // The format stays text: whoever reads a terminal is a person.
+    if let Some(level) = &function.log_level {
+        variables.insert("AWS_LAMBDA_LOG_LEVEL".to_owned(), level.clone());
+    }
     variables
-        .map(|(name, value)| (name.to_owned(), value))
-        .into()
 }
 
 pub(crate) struct Function {

@@ -58,6 +58,8 @@ pub(crate) struct Function {
     pub(crate) timeout: Duration,
     pub(crate) memory_mb: u64,
     pub(crate) reserved_concurrency: Option<u64>,
+    /// The least important log lines that the function should write.
+    pub(crate) log_level: Option<String>,
     pub(crate) routes: Vec<Route>,
     pub(crate) event_sources: Vec<EventSource>,
     pub(crate) schedules: Vec<Schedule>,
@@ -430,6 +432,9 @@ fn function(
         timeout: Duration::from_secs(settings.number("Timeout")?.unwrap_or(3)),
         memory_mb: settings.number("MemorySize")?.unwrap_or(128),
         reserved_concurrency: settings.number("ReservedConcurrentExecutions")?,
+        log_level: properties["LoggingConfig"]["ApplicationLogLevel"]
+            .as_str()
+            .map(ToOwned::to_owned),
         routes: vec![],
         event_sources: vec![],
         schedules: vec![],
