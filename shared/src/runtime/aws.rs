@@ -33,3 +33,10 @@ impl Aws {
         aws_sdk_kinesis::Client::new(&self.config)
     }
 }
+
+/// For tests: clients that do not depend on the environment.
+impl From<SdkConfig> for Aws {
+    fn from(config: SdkConfig) -> Self {
+        Self { config }
+    }
+}

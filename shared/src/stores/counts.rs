@@ -97,20 +97,19 @@ impl Counts {
                     .get(index)
                     .is_some_and(|reason| reason == dynamo::CONDITION_FAILED)
             };
-            gone.extend(
-                totals
-                    .iter()
-                    .enumerate()
-                    .filter(|(n, _)| refused(open.len() + n))
-                    .map(|(_, (user, _))| *user),
-            );
-            let counted = (0..open.len()).filter(|n| refused(*n)).count();
+            let refused_users = totals
+                .iter()
+                .enumerate()
+                .filter(|(n, _)| refused(open.len() + n));
+            let newly_gone: Vec<UserId> = refused_users.map(|(_, (user, _))| *user).collect();
+            let before = open.len();
             let mut index = 0..;
             open.retain(|_| !index.next().is_some_and(refused));
-            if counted == 0 && gone.is_empty() {
+            if open.len() == before && newly_gone.is_empty() {
                 // Nothing to leave out, so another transaction was in the way.
                 dynamo::back_off(attempt + 1).await;
             }
+            gone.extend(newly_gone);
         }
         Err(Error::GaveUp("counting follows"))
     }

@@ -154,29 +154,34 @@ impl Timelines {
     }
 
     /// Takes the right to rebuild the list, and creates it so that whatever is posted from now on lands in it.
-    /// `None` where somebody else is at it.
+    /// `None` where somebody else is at it, or has just finished.
     pub async fn begin_rebuild(&self, user: UserId) -> Result<Option<RebuildToken>> {
         let token = fastrand::u64(1..u64::MAX / 2);
-        let lock = cmd("SET")
-            .arg(keys::rebuild(user))
+        let (list, lock) = (keys::home_timeline(user), keys::rebuild(user));
+        let take_lock = cmd("SET")
+            .arg(lock)
             .arg(token)
             .arg("NX")
             .arg("PX")
             .arg(REBUILD_LOCK_MS)
             .take();
-        if self.redis.one::<Option<String>>(lock).await?.is_none() {
+        let last = cmd("LINDEX").arg(&list).arg(-1).take();
+        let answers: Vec<Option<Vec<u8>>> = self.redis.run([take_lock, last]).await?;
+        let [Some(_), last] = answers.as_slice() else {
+            return Ok(None);
+        };
+        if matches!(Window::new(decode(last.as_slice())?), Window::Read(_)) {
+            self.release_rebuild(user).await?;
             return Ok(None);
         }
-        let list = keys::home_timeline(user);
         let marker = ListEnd::Building(token).to_entry().to_bytes();
         // Whatever an abandoned rebuild left behind goes: only what is pushed behind our marker is known to be whole.
-        self.redis
-            .run::<Value>([
-                cmd("DEL").arg(&list).take(),
-                cmd("RPUSH").arg(&list).arg(&marker).take(),
-                self.renew(list),
-            ])
-            .await?;
+        let create = [
+            cmd("DEL").arg(&list).take(),
+            cmd("RPUSH").arg(&list).arg(&marker).take(),
+            self.renew(list),
+        ];
+        self.redis.run::<Value>(create).await?;
         Ok(Some(RebuildToken(token)))
     }
 
