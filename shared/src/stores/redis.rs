@@ -70,6 +70,9 @@ impl Redis {
                 .arg(keys)
                 .arg(arguments);
         }
+        if pipeline.len() == 1 {
+            return Ok(Vec::new());
+        }
         Ok(pipeline.query_async(&mut self.connection.clone()).await?)
     }
 
