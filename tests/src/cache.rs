@@ -1,8 +1,10 @@
 //! What Redis holds, read and written past Roost.
 
+use redis::FromRedisValue;
 use redis::aio::MultiplexedConnection;
 
 use crate::target::Target;
+use keys::home_timeline;
 
 /// The entry that an empty timeline consists of.
 pub const SENTINEL: [u8; 16] = [0; 16];
@@ -15,8 +17,24 @@ pub fn entry(tweet: u64, author: u64) -> [u8; 16] {
     bytes
 }
 
-fn home_timeline(user: u64) -> String {
-    format!("home_timeline:{{{user}}}")
+/// The keys of one user. The braces are literal.
+pub mod keys {
+    pub fn home_timeline(user: u64) -> String {
+        format!("home_timeline:{{{user}}}")
+    }
+
+    pub fn my_celebs(user: u64) -> String {
+        format!("my_celebs:{{{user}}}")
+    }
+
+    pub fn user_counts(user: u64) -> String {
+        format!("user_counts:{{{user}}}")
+    }
+
+    /// The newest tweets of an author who is pulled.
+    pub fn feed(author: u64) -> String {
+        format!("user:{{{author}}}:tweets")
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -38,6 +56,24 @@ impl Cache {
             .exec_async(&mut self.0.clone())
             .await
             .expect("FLUSHALL");
+    }
+
+    /// Any command, word by word.
+    pub async fn ask<T: FromRedisValue>(&self, words: &[&str]) -> T {
+        let mut command = redis::Cmd::new();
+        command.arg(words);
+        let answer = command.query_async(&mut self.0.clone()).await;
+        answer.unwrap_or_else(|e| panic!("{words:?}: {e}"))
+    }
+
+    /// The feed of an author who is pulled, newest first, without its mark for the bottom.
+    pub async fn feed(&self, author: u64) -> Vec<u64> {
+        let members: Vec<String> = self
+            .ask(&["ZREVRANGE", &keys::feed(author), "0", "-1"])
+            .await;
+        let ids = members.iter().filter(|member| *member != "bottom");
+        ids.map(|id| id.parse().expect("an id in fixed width"))
+            .collect()
     }
 
     /// Gives each of these an empty timeline, as if they had just read it.

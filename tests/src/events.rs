@@ -69,8 +69,45 @@ pub fn table_batch(records: &[&StreamRecord]) -> Value {
 
 /// A batch of the `tweet-created` records that are about this tweet. `None` if there is none (yet).
 pub async fn caught_tweet_created(target: &Target, tweet: u64) -> Option<Value> {
+    let (stream, records) = all_records(target, "tweet-created").await?;
+    let about_it = records.iter().filter(|(_, record)| is_about(record, tweet));
+    let caught: Vec<_> = about_it
+        .map(|(shard, record)| stream_record(&stream, shard, record))
+        .collect();
+    (!caught.is_empty()).then(|| json!({ "Records": caught }))
+}
+
+/// An author's tier flipped, says `celebrity-flag-changed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Flip {
+    pub epoch: u64,
+    pub is_celebrity: bool,
+}
+
+/// Every flip of this author that was published, in order. What hands over the telling of followers is not a flip.
+pub async fn caught_flips(target: &Target, author: u64) -> Vec<Flip> {
+    let (_, records) = all_records(target, "celebrity-flag-changed")
+        .await
+        .expect("the streams can be read");
+    let payloads = records.iter().map(|(_, record)| {
+        serde_json::from_slice::<Value>(record.data().as_ref()).expect("an event is JSON")
+    });
+    let of_author = author.to_string();
+    let mut flips: Vec<_> = payloads
+        .filter(|event| event["user_id"] == of_author.as_str() && event["after"].is_null())
+        .map(|event| Flip {
+            epoch: event["epoch"].as_u64().expect("an epoch"),
+            is_celebrity: event["is_celebrity"].as_bool().expect("a flag"),
+        })
+        .collect();
+    flips.sort_unstable();
+    flips
+}
+
+/// The stream's name and everything that is on it, with the shards. `None` where streams are out of reach.
+async fn all_records(target: &Target, name: &str) -> Option<(String, Vec<(String, Record)>)> {
     let kinesis = Kinesis::new(&sdk_config(target.endpoints.kinesis.as_deref()?).await);
-    let stream = format!("{}-tweet-created", target.stack);
+    let stream = format!("{}-{name}", target.stack);
     let shards = kinesis
         .list_shards()
         .stream_name(&stream)
@@ -97,17 +134,14 @@ pub async fn caught_tweet_created(target: &Target, tweet: u64) -> Option<Value> 
                 .send()
                 .await
                 .expect("a shard can be read");
-            let about_it = page
-                .records()
-                .iter()
-                .filter(|record| is_about(record, tweet));
-            caught.extend(about_it.map(|record| stream_record(&stream, shard.shard_id(), record)));
             next = page
                 .next_shard_iterator
                 .filter(|_| page.millis_behind_latest.unwrap_or_default() > 0);
+            let read = page.records.into_iter();
+            caught.extend(read.map(|record| (shard.shard_id().to_owned(), record)));
         }
     }
-    (!caught.is_empty()).then(|| json!({ "Records": caught }))
+    Some((stream, caught))
 }
 
 /// However ids are written into the record.

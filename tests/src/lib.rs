@@ -6,6 +6,7 @@
 //!   page (order, no duplicates, the meta block) is checked on every page that any test reads.
 //! - [`Tables`] and [`Cache`] look behind the API: the oracle of the home timeline, fabricated followers, Redis lists.
 //!   [`events`] makes the events that stream consumers get.
+//! - [`Function`] is one function's binary run by the test itself, and [`RedisProxy`] counts what it asks of Redis.
 //! - [`eventually`] and [`throughout`] say when something has to hold.
 //!
 //! A test takes its turn with exactly one of [`Client::shared`], [`Client::alone`] and [`LocalCloud::for_test`]; taking two
@@ -22,6 +23,7 @@
 mod cache;
 mod client;
 pub mod events;
+mod function;
 mod http;
 mod local_cloud;
 mod patience;
@@ -29,12 +31,13 @@ mod tables;
 mod target;
 mod user;
 
-pub use cache::{Cache, SENTINEL, entry};
+pub use cache::{Cache, SENTINEL, entry, keys};
 pub use client::{Call, Client};
+pub use function::{Function, RedisProxy};
 pub use http::{Answer, Http};
 pub use hyper::Method;
-pub use local_cloud::{Delivery, LocalCloud, Sandbox};
+pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox};
 pub use patience::{PATIENCE, eventually, expect_equal, in_parallel, stretched, throughout};
-pub use tables::Tables;
+pub use tables::{Counts, Tables, Tier};
 pub use target::{Endpoints, Target, skip};
 pub use user::{HomePage, Listing, Profile, Tweet, User, Walk, expect_timeline, ids, newest_first};

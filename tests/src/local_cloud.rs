@@ -1,9 +1,10 @@
 //! A local cloud as a child process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::env;
 use std::fmt::{self, Write as _};
 use std::fs::{self, File};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use hyper::Method;
 use serde::Deserialize;
-use tokio::sync::{Mutex as Turns, MutexGuard};
+use tokio::sync::{Mutex as Turns, MutexGuard, Notify};
 use tokio::time::sleep;
 
 use crate::client::{Client, Turn};
@@ -24,6 +25,7 @@ use crate::target::{Endpoints, LocalEndpoints, Target, skip};
 const START_LIMIT: Duration = Duration::from_secs(30);
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 const LOG_TAIL: usize = 40;
+const PAGE_DELIVERED: &str = "fan-out page delivered";
 
 /// Own local clouds run one at a time: each brings a Redis, a DynamoDB and a sandbox or more for every function.
 static OWN_CLOUDS: Turns<()> = Turns::const_new(());
@@ -53,6 +55,17 @@ pub struct Delivery {
     pub followers: u64,
     pub delivered: u64,
 }
+
+/// What one invocation of `count-follows` says that it did, in one transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    pub edges: u64,
+    /// Whose rows changed.
+    pub users: u64,
+}
+
+/// Kills within this time at most, whatever a test forgets to stop.
+const KILLING_LIMIT: Duration = Duration::from_secs(60);
 
 impl LocalCloud {
     /// Starts one with these template parameters, when no other test has one.
@@ -96,6 +109,77 @@ impl LocalCloud {
         signal("KILL", sandbox.pid)
     }
 
+    /// Kills a sandbox of one of these functions, rather one that is at work, again and again after so many milliseconds,
+    /// until told to stop. Gives the number.
+    pub async fn keep_killing(
+        &self,
+        functions: &[&str],
+        pause_ms: Range<u64>,
+        mut random: fastrand::Rng,
+        stop: &Notify,
+    ) -> usize {
+        let started = Instant::now();
+        let mut killed = 0;
+        let stopped = stop.notified();
+        tokio::pin!(stopped);
+        while started.elapsed() < KILLING_LIMIT {
+            let pause = Duration::from_millis(random.u64(pause_ms.clone()));
+            if tokio::time::timeout(pause, &mut stopped).await.is_ok() {
+                break;
+            }
+            let mut victims = self.sandboxes().await;
+            victims.retain(|sandbox| functions.contains(&sandbox.function.as_str()));
+            let busy: Vec<_> = victims.iter().filter(|sandbox| sandbox.busy).collect();
+            let victim = if busy.is_empty() {
+                random.choice(&victims)
+            } else {
+                random.choice(busy)
+            };
+            killed += usize::from(victim.is_some_and(|sandbox| self.kill(sandbox)));
+        }
+        killed
+    }
+
+    /// What functions have in their environment here, all functions together.
+    pub fn environment(&self) -> BTreeMap<String, String> {
+        let log = self.target.log.as_deref().expect("a local cloud has a log");
+        let text = fs::read_to_string(log.with_file_name("env")).expect("a local cloud writes env");
+        text.lines()
+            .filter_map(|line| line.split_once('='))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
+    }
+
+    /// What the log says of counting follows.
+    pub fn counted(&self) -> Vec<Counted> {
+        let log = self.target.log.as_deref().map(read_log).unwrap_or_default();
+        log.lines()
+            .filter(|line| line.contains("follows counted"))
+            .map(without_colours)
+            .filter_map(|line| {
+                Some(Counted {
+                    edges: field(&line, "edges")?,
+                    users: field(&line, "users")?,
+                })
+            })
+            .collect()
+    }
+
+    /// By tweet, how old each was when the last of its fan-out was done, in milliseconds. Who was not fanned out is not
+    /// in it.
+    pub fn fan_out_ages(&self) -> HashMap<u64, u64> {
+        let log = self.target.log.as_deref().map(read_log).unwrap_or_default();
+        let mut ages = HashMap::new();
+        for line in log.lines().filter(|line| line.contains(PAGE_DELIVERED)) {
+            let line = without_colours(line);
+            if let (Some(tweet), Some(age)) = (field(&line, "tweet_id"), field(&line, "age_ms")) {
+                let last = ages.entry(tweet).or_insert(age);
+                *last = age.max(*last);
+            }
+        }
+        ages
+    }
+
     /// What the log says of this tweet's fan-out.
     pub fn deliveries(&self, tweet: u64) -> Vec<Delivery> {
         let log = self.target.log.as_deref().map(read_log).unwrap_or_default();
@@ -107,7 +191,7 @@ impl LocalCloud {
 
 fn delivery(line: &str, tweet: u64) -> Option<Delivery> {
     let line = without_colours(line);
-    if !line.contains("fan-out page delivered") || field(&line, "tweet_id")? != tweet {
+    if !line.contains(PAGE_DELIVERED) || field(&line, "tweet_id")? != tweet {
         return None;
     }
     let function = ["fan-out-tweets", "fan-out-pages"]
@@ -305,7 +389,7 @@ fn workspace() -> PathBuf {
 }
 
 /// `target/<profile>`, from `target/<profile>/deps/<this binary>`.
-fn beside_the_tests() -> PathBuf {
+pub(crate) fn beside_the_tests() -> PathBuf {
     let tests = env::current_exe().expect("the running binary has a path");
     tests
         .ancestors()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::Client as Dynamo;
 use aws_sdk_dynamodb::config::Credentials;
-use aws_sdk_dynamodb::types::{AttributeValue, PutRequest, WriteRequest};
+use aws_sdk_dynamodb::types::{AttributeValue, Put, PutRequest, TransactWriteItem, WriteRequest};
 
 use crate::patience::in_parallel;
 use crate::target::Target;
@@ -13,8 +13,27 @@ use crate::user::User;
 
 /// Items that one BatchWriteItem takes.
 const BATCH: usize = 25;
+/// Items that one TransactWriteItems takes.
+const TRANSACTION: usize = 100;
 
 type Item = HashMap<String, AttributeValue>;
+
+/// What an author's tier item says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tier {
+    pub name: String,
+    /// How often it flipped.
+    pub epoch: u64,
+}
+
+/// What a user's row says of edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    pub followers: u64,
+    pub following: u64,
+    /// Grows with every change.
+    pub version: u64,
+}
 
 #[derive(Clone, Debug)]
 pub struct Tables {
@@ -37,6 +56,17 @@ pub(crate) async fn sdk_config(endpoint: &str) -> SdkConfig {
 
 fn number(value: u64) -> AttributeValue {
     AttributeValue::N(value.to_string())
+}
+
+fn text(value: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(value.into())
+}
+
+fn edge(follower: u64, followee: u64) -> Item {
+    Item::from([
+        ("followee_id".to_owned(), number(followee)),
+        ("follower_id".to_owned(), number(follower)),
+    ])
 }
 
 fn read_number(item: &Item, name: &str) -> u64 {
@@ -174,21 +204,112 @@ impl Tables {
 
     /// Makes all of these follow `followee`, past the API: only the edges, no profiles.
     pub async fn add_followers(&self, followee: u64, followers: &[u64]) {
-        let edge = |follower: u64| {
-            Item::from([
-                ("followee_id".to_owned(), number(followee)),
-                ("follower_id".to_owned(), number(follower)),
-            ])
-        };
         let batches = ["followers", "following"].into_iter().flat_map(|table| {
             followers.chunks(BATCH).map(move |batch| {
                 (
                     table,
-                    batch.iter().map(|follower| edge(*follower)).collect(),
+                    batch
+                        .iter()
+                        .map(|follower| edge(*follower, followee))
+                        .collect(),
                 )
             })
         });
         in_parallel(8, batches.map(|(table, items)| self.write(table, items))).await;
+    }
+
+    async fn user_item(&self, pk: String) -> Option<Item> {
+        let read = self
+            .dynamo
+            .get_item()
+            .table_name(self.table("users"))
+            .key("pk", text(&pk))
+            .consistent_read(true)
+            .send()
+            .await;
+        read.unwrap_or_else(|e| panic!("{pk} cannot be read: {e:?}"))
+            .item
+    }
+
+    /// `None` for who has never flipped.
+    pub async fn tier_of(&self, user: u64) -> Option<Tier> {
+        let item = self.user_item(format!("tier#{user}")).await?;
+        let name = item.get("tier").and_then(|value| value.as_s().ok());
+        Some(Tier {
+            name: name.expect("a tier has a name").clone(),
+            epoch: read_number(&item, "epoch"),
+        })
+    }
+
+    pub async fn counts_of(&self, user: u64) -> Counts {
+        let row = self.user_item(format!("user#{user}")).await;
+        let row = row.unwrap_or_else(|| panic!("{user} has no row"));
+        Counts {
+            followers: read_number(&row, "follower_count"),
+            following: read_number(&row, "following_count"),
+            version: read_number(&row, "version"),
+        }
+    }
+
+    /// Makes a count wrong, as a bug or an operator would: without a new version.
+    pub async fn miscount(&self, user: u64, followers: u64) {
+        self.dynamo
+            .update_item()
+            .table_name(self.table("users"))
+            .key("pk", text(format!("user#{user}")))
+            .update_expression("SET follower_count = :followers")
+            .expression_attribute_values(":followers", number(followers))
+            .send()
+            .await
+            .expect("a row can be changed");
+    }
+
+    /// Rows for people who never signed up and have no token.
+    pub async fn add_profiles(&self, ids: &[u64]) {
+        let row = |id: u64| {
+            let zero = || number(0);
+            Item::from(
+                [
+                    ("pk", text(format!("user#{id}"))),
+                    ("user_id", number(id)),
+                    ("sub", text(format!("fabricated|{id}"))),
+                    ("handle", text(format!("f{:x}", id >> 8 & 0xff_ffff_ffff))),
+                    ("name", text("fabricated")),
+                    ("follower_count", zero()),
+                    ("following_count", zero()),
+                    ("version", zero()),
+                ]
+                .map(|(name, value)| (name.to_owned(), value)),
+            )
+        };
+        let batches = ids
+            .chunks(BATCH)
+            .map(|ids| ids.iter().map(|id| row(*id)).collect());
+        in_parallel(8, batches.map(|items| self.write("users", items))).await;
+    }
+
+    /// Like [`Self::add_followers`], but as `follow-user` does it: both tables in one transaction, if there is no such
+    /// edge. A transaction takes as many edges as it can, because many small ones take a local cloud too long.
+    pub async fn follow(&self, followers: &[u64], followee: u64) {
+        let put = |table: &str, follower: u64| {
+            let put = Put::builder()
+                .table_name(self.table(table))
+                .set_item(Some(edge(follower, followee)))
+                .condition_expression("attribute_not_exists(followee_id)")
+                .build()
+                .expect("an edge");
+            TransactWriteItem::builder().put(put).build()
+        };
+        let transactions = followers.chunks(TRANSACTION / 2).map(|followers| {
+            let edges = followers
+                .iter()
+                .flat_map(|follower| ["followers", "following"].map(|table| put(table, *follower)));
+            let transaction = self.dynamo.transact_write_items();
+            transaction.set_transact_items(Some(edges.collect())).send()
+        });
+        for answer in in_parallel(4, transactions).await {
+            answer.unwrap_or_else(|e| panic!("{followee} cannot be followed: {e:?}"));
+        }
     }
 
     async fn write(&self, table: &str, items: Vec<Item>) {

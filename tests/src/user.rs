@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::Method;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::{Call, Client};
 use crate::http::Answer;
@@ -146,6 +148,14 @@ impl User {
 
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// What the token says who this is.
+    pub fn subject(&self) -> String {
+        let claims = self.token.split('.').nth(1).expect("a token has claims");
+        let claims = URL_SAFE_NO_PAD.decode(claims).expect("claims are base64");
+        let claims: Value = serde_json::from_slice(&claims).expect("claims are JSON");
+        claims["sub"].as_str().expect("a sub").to_owned()
     }
 
     /// A request with this person's token.

@@ -1,10 +1,13 @@
 //! Roost from the outside: every test talks to a running system, by default to a local cloud that runs the real function
 //! binaries. `cargo build --workspace && cargo test -p roost-tests`; see the library for other targets.
 
+mod celebrities;
 mod contract;
 mod counts;
+mod events;
 mod fan_out;
 mod faults;
 mod flush;
 mod redelivery;
+mod stores;
 mod timeline;

@@ -1,0 +1,118 @@
+//! What one read of somebody who follows many celebrities costs.
+
+use std::time::Duration;
+
+use roost_tests::{Function, PATIENCE, RedisProxy, eventually, ids, in_parallel, newest_first};
+use serde_json::{Value, json};
+
+use super::cloud;
+
+const CELEBRITIES: usize = 200;
+const ROUND_TRIPS: usize = 3;
+/// Longer than a sandbox keeps feeds in memory.
+const FORGOTTEN: Duration = Duration::from_millis(1_200);
+
+/// What the gateway makes of `GET /v1/home_timeline`.
+fn request(subject: &str) -> Value {
+    let http = json!({
+        "method": "GET", "path": "/v1/home_timeline", "protocol": "HTTP/1.1",
+        "sourceIp": "127.0.0.1", "userAgent": "test",
+    });
+    let claims = json!({ "sub": subject });
+    json!({
+        "version": "2.0",
+        "routeKey": "GET /v1/home_timeline",
+        "rawPath": "/v1/home_timeline",
+        "rawQueryString": "limit=20",
+        "headers": { "host": "localhost" },
+        "queryStringParameters": { "limit": "20" },
+        "requestContext": {
+            "accountId": "000000000000", "apiId": "test", "domainName": "localhost",
+            "domainPrefix": "localhost", "requestId": "test", "stage": "$default",
+            "routeKey": "GET /v1/home_timeline", "time": "16/Nov/2026:00:00:00 +0000",
+            "timeEpoch": 1_794_787_200_000_u64,
+            "authorizer": { "jwt": { "claims": claims, "scopes": null } },
+            "http": http,
+        },
+        "isBase64Encoded": false,
+    })
+}
+
+/// The ids on the page of a function's answer.
+fn page(answer: &Value) -> Vec<u64> {
+    assert_eq!(answer["statusCode"], 200, "{answer}");
+    let body: Value = answer["body"]
+        .as_str()
+        .and_then(|body| serde_json::from_str(body).ok())
+        .expect("a page");
+    let tweets = body["data"].as_array().expect("tweets");
+    tweets
+        .iter()
+        .map(|tweet| tweet["id"].as_str().and_then(|id| id.parse().ok()))
+        .map(|id| id.expect("an id"))
+        .collect()
+}
+
+fn feeds_read(round_trips: &[String]) -> Vec<usize> {
+    let count = |asked: &String| asked.matches("ZREVRANGEBYSCORE").count();
+    round_trips.iter().map(count).collect()
+}
+
+#[tokio::test]
+async fn two_hundred_celebrities_cost_three_round_trips() {
+    let Some(cloud) = cloud("1", "100").await else {
+        return;
+    };
+    let roost = cloud.client();
+    let Some(tables) = roost.tables().await else {
+        return;
+    };
+    let reader = roost.sign_up("reader").await;
+    let celebrities = roost.sign_up_many("star", CELEBRITIES).await;
+    in_parallel(8, celebrities.iter().map(|star| reader.follow(star))).await;
+    let posted = in_parallel(8, celebrities.iter().map(|star| star.post_many(2, 1))).await;
+    let newest: Vec<_> = ids(&newest_first(posted.concat()))
+        .into_iter()
+        .take(20)
+        .collect();
+    eventually(PATIENCE, "all of them are celebrities", || async {
+        let tiers = in_parallel(8, celebrities.iter().map(|star| tables.tier_of(star.id))).await;
+        let settled = tiers
+            .iter()
+            .flatten()
+            .filter(|tier| tier.name == "celebrity")
+            .count();
+        roost_tests::expect_equal("celebrities", settled, CELEBRITIES)
+    })
+    .await;
+    assert_eq!(reader.walk(100).await.len(), 2 * CELEBRITIES);
+
+    let proxy = RedisProxy::start(&cloud);
+    let home_timeline = Function::start(&cloud, "home-timeline", &[("REDIS_URL", &proxy.url)]);
+    let event = request(&reader.subject());
+    let read = |what: &str| {
+        let shown = page(&home_timeline.invoke(event.clone()));
+        assert_eq!(shown, newest, "{what}");
+        let round_trips = proxy.take_round_trips();
+        println!(
+            "{what}: {} round trips, feeds read in each: {:?}",
+            round_trips.len(),
+            feeds_read(&round_trips)
+        );
+        round_trips
+    };
+
+    // It connects, finds out who the reader is, and fills what is missing.
+    let cold = read("cold");
+    assert!(!cold.is_empty(), "the proxy sees nothing");
+    let warm = read("warm");
+    assert!(warm.len() <= ROUND_TRIPS, "a warm read: {warm:#?}");
+    std::thread::sleep(FORGOTTEN);
+    let later = read("later");
+    assert!(later.len() <= ROUND_TRIPS, "a later read: {later:#?}");
+    assert!(
+        feeds_read(&later).contains(&CELEBRITIES),
+        "all feeds are asked for at once: {:?}",
+        feeds_read(&later)
+    );
+}

@@ -1,0 +1,134 @@
+use std::collections::BTreeSet;
+
+use shared::domain::{Entry, Tweet, TweetText};
+use shared::runtime::now_millis;
+use shared::stores::cards::Lookup;
+
+use super::{Stores, someone, tweet_at};
+
+fn tweet() -> Tweet {
+    let text = TweetText::parse("hello".to_owned()).expect("a text");
+    Tweet::new(
+        tweet_at(now_millis(), fastrand::u64(..1 << 22)),
+        someone(),
+        text,
+    )
+}
+
+fn entry(tweet: &Tweet) -> Entry {
+    Entry::new(tweet.id, tweet.author_id)
+}
+
+/// What the cache says of one tweet.
+async fn lookup(stores: &Stores, entry: Entry) -> Lookup {
+    let found = stores.cards().fetch(&[entry], &BTreeSet::new()).await;
+    found.expect("Redis answers").tweets.remove(0)
+}
+
+#[tokio::test]
+async fn a_tweet_is_found_under_its_author_only() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let tweet = tweet();
+    assert!(matches!(
+        lookup(&stores, entry(&tweet)).await,
+        Lookup::Unknown
+    ));
+    let filled = stores
+        .cards()
+        .fill_tweets(std::slice::from_ref(&tweet))
+        .await;
+    filled.expect("Redis answers");
+
+    let Lookup::Found(found) = lookup(&stores, entry(&tweet)).await else {
+        panic!("a cached tweet is not found");
+    };
+    assert_eq!(found, tweet);
+    let forged = Entry::new(tweet.id, someone());
+    assert!(matches!(lookup(&stores, forged).await, Lookup::Unknown));
+}
+
+#[tokio::test]
+async fn a_tombstone_by_the_author_hides_the_tweet_and_a_late_fill_does_not_bring_it_back() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let cards = stores.cards();
+    for cached_before in [true, false] {
+        let tweet = tweet();
+        if cached_before {
+            let filled = cards.fill_tweets(std::slice::from_ref(&tweet)).await;
+            filled.expect("Redis answers");
+        }
+
+        cards.bury(entry(&tweet)).await.expect("Redis answers");
+        assert!(matches!(
+            lookup(&stores, entry(&tweet)).await,
+            Lookup::Deleted
+        ));
+
+        let filled = cards.fill_tweets(std::slice::from_ref(&tweet)).await;
+        filled.expect("Redis answers");
+        assert!(matches!(
+            lookup(&stores, entry(&tweet)).await,
+            Lookup::Deleted
+        ));
+    }
+}
+
+#[tokio::test]
+async fn a_tombstone_by_somebody_else_hides_nothing() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let cards = stores.cards();
+    let tweet = tweet();
+    let filled = cards.fill_tweets(std::slice::from_ref(&tweet)).await;
+    filled.expect("Redis answers");
+    let buried = cards.bury(Entry::new(tweet.id, someone())).await;
+    buried.expect("Redis answers");
+    // Unknown: the table is asked, and has it.
+    assert!(!matches!(
+        lookup(&stores, entry(&tweet)).await,
+        Lookup::Deleted
+    ));
+}
+
+#[tokio::test]
+async fn older_counts_never_replace_newer_ones() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let cards = stores.cards();
+    let row = stores.sign_up().await;
+    let at = |version: u64, followers: u64| {
+        let mut row = row.clone();
+        (row.version, row.follower_count) = (version, followers);
+        row
+    };
+    let shown = async || {
+        let found = cards.fetch(&[], &BTreeSet::from([row.id()])).await;
+        let users = found.expect("Redis answers").users;
+        users.get(&row.id()).map(|user| user.follower_count)
+    };
+    assert_eq!(shown().await, None);
+
+    cards.fill_users(&[at(9, 90)]).await.expect("Redis answers");
+    assert_eq!(shown().await, Some(90));
+    // As numbers, not as texts: 10 is newer than 9.
+    cards
+        .set_counts(&[at(10, 100)])
+        .await
+        .expect("Redis answers");
+    for late in [at(9, 91), at(2, 20)] {
+        cards
+            .set_counts(std::slice::from_ref(&late))
+            .await
+            .expect("Redis answers");
+        cards.fill_users(&[late]).await.expect("Redis answers");
+        assert_eq!(shown().await, Some(100));
+    }
+    cards.set_counts(&[at(11, 3)]).await.expect("Redis answers");
+    assert_eq!(shown().await, Some(3));
+}

@@ -1,0 +1,212 @@
+//! The stores of `shared`, called themselves, against a real Redis and a real DynamoDB API.
+//!
+//! They run beside the functions of a local cloud, which read what is written here. Every test makes up ids that nobody
+//! else has, so neither is in the other's way.
+
+mod cards;
+mod celebs;
+mod counts;
+mod feeds;
+mod follows;
+mod pull;
+mod timelines;
+mod tweets;
+mod users;
+
+use aws_config::{BehaviorVersion, Region};
+use aws_sdk_dynamodb::config::Credentials;
+use redis::{Cmd, FromRedisValue, from_redis_value};
+use roost_tests::{Client, Target, skip};
+use shared::domain::{DisplayName, Entry, Handle, TweetId, UserId};
+use shared::runtime::aws::Aws;
+use shared::runtime::config::Config;
+use shared::runtime::now_millis;
+use shared::stores::users::{SignUp, UserRow};
+use shared::stores::{
+    Cards, Celebs, Counts, Feeds, Follows, Redis, Timelines, Tweets, Users, timelines::Extent,
+};
+
+/// A week: longer than any list of these tests reaches back.
+const WEEK_MS: u64 = 7 * 24 * 3_600_000;
+
+struct Stores {
+    aws: Aws,
+    config: Config,
+    redis: Redis,
+    /// Keeps the deployment, and the turn to use it.
+    roost: Client,
+}
+
+impl Stores {
+    /// `None`, and the word that the test is skipped, where tables or Redis are out of reach.
+    async fn of_shared() -> Option<Self> {
+        let roost = Client::shared().await;
+        let endpoints = &roost.target().endpoints;
+        let (Some(dynamodb), Some(redis)) = (&endpoints.dynamodb, &endpoints.redis) else {
+            skip("it calls the stores, and there is no ROOST_DYNAMODB_URL or no ROOST_REDIS_URL");
+            return None;
+        };
+        let mut sdk = aws_config::defaults(BehaviorVersion::latest()).endpoint_url(dynamodb);
+        if !Target::is_remote() {
+            sdk = sdk
+                .region(Region::new("us-east-1"))
+                .credentials_provider(Credentials::new("local", "local", None, None, "tests"));
+        }
+        let table = |name| format!("{}-{name}", roost.target().stack);
+        let config = Config::from([
+            ("USERS_TABLE", table("users").as_str()),
+            ("FOLLOWERS_TABLE", table("followers").as_str()),
+            ("FOLLOWING_TABLE", table("following").as_str()),
+            ("TWEETS_TABLE", table("tweets").as_str()),
+            ("LEDGER_TABLE", table("ledger").as_str()),
+            ("TIMELINE_TTL_DAYS", "1"),
+        ]);
+        Some(Self {
+            aws: Aws::from(sdk.load().await),
+            config,
+            redis: Redis::connect(redis).expect("a Redis URL"),
+            roost,
+        })
+    }
+
+    fn timelines(&self) -> Timelines {
+        Timelines::new(self.redis.clone(), &self.config).expect("a configuration")
+    }
+
+    fn cards(&self) -> Cards {
+        Cards::new(self.redis.clone())
+    }
+
+    fn celebs(&self) -> Celebs {
+        Celebs::new(self.redis.clone())
+    }
+
+    fn feeds(&self) -> Feeds {
+        Feeds::new(self.redis.clone())
+    }
+
+    fn users(&self) -> Users {
+        Users::new(&self.aws, &self.config).expect("a configuration")
+    }
+
+    fn tweets(&self) -> Tweets {
+        Tweets::new(&self.aws, &self.config).expect("a configuration")
+    }
+
+    fn follows(&self) -> Follows {
+        Follows::new(&self.aws, &self.config).expect("a configuration")
+    }
+
+    fn counts(&self) -> Counts {
+        Counts::new(&self.aws, &self.config).expect("a configuration")
+    }
+
+    async fn redis<T: FromRedisValue>(&self, command: &Cmd) -> T {
+        let answer = self
+            .redis
+            .raw(command.clone())
+            .await
+            .expect("Redis answers");
+        from_redis_value(answer).expect("an answer of the expected type")
+    }
+
+    /// The home timeline as it is stored, markers included; empty where there is none.
+    async fn list(&self, user: UserId) -> Vec<Entry> {
+        let mut read = redis::cmd("LRANGE");
+        read.arg(home_timeline(user)).arg(0).arg(-1);
+        let entries: Vec<Vec<u8>> = self.redis(&read).await;
+        let decode = |bytes: &Vec<u8>| Entry::from_bytes(bytes).expect("16 bytes");
+        entries.iter().map(decode).collect()
+    }
+
+    /// Gives the user a list with these entries; `bottom` says that there is nothing older.
+    async fn given_list(&self, user: UserId, entries: &[Entry], bottom: bool) {
+        let timelines = self.timelines();
+        let token = timelines.begin_rebuild(user).await.expect("Redis answers");
+        let token = token.expect("nobody else rebuilds the list of a new user");
+        let done = timelines
+            .finish_rebuild(user, token, entries, bottom)
+            .await
+            .expect("Redis answers");
+        assert!(done, "a list that nobody else knows could not be filled");
+    }
+
+    /// Followed authors who are pulled, sorted; `None` where the set is missing.
+    async fn celebs_of(&self, user: UserId) -> Option<Vec<UserId>> {
+        let opened = self.timelines().open(user, Extent::Whole).await;
+        let mut celebs = opened.expect("Redis answers").celebs?;
+        celebs.sort_unstable();
+        Some(celebs)
+    }
+
+    /// A new person's row.
+    async fn sign_up(&self) -> UserRow {
+        let users = self.users();
+        let signed_up = users
+            .sign_up(&self.subject(), self.handle(), name())
+            .await
+            .expect("a sign-up");
+        let SignUp::Created(user) = signed_up else {
+            panic!("a new subject had a profile already");
+        };
+        let row = users.row(user.id).await.expect("the table answers");
+        row.expect("the row of a new user")
+    }
+
+    fn handle(&self) -> Handle {
+        Handle::parse(&self.roost.unused_handle("store")).expect("a handle")
+    }
+
+    fn subject(&self) -> String {
+        format!("test|stores|{}", someone())
+    }
+}
+
+fn home_timeline(user: UserId) -> String {
+    format!("home_timeline:{{{user}}}")
+}
+
+fn name() -> DisplayName {
+    DisplayName::parse("Somebody").expect("a name")
+}
+
+/// A user whom no other test knows.
+fn someone() -> UserId {
+    UserId::new(fastrand::u64(1..1 << 62))
+}
+
+/// The `n`-th tweet of a time, counted from 0.
+fn tweet_at(millis: u64, n: u64) -> TweetId {
+    TweetId::new(TweetId::first_at(millis).get() + n)
+}
+
+/// So many tweets of one author, a second apart, newest first. The newest is this many milliseconds old.
+fn tweets_of(author: UserId, count: u64, age_ms: u64) -> Vec<Entry> {
+    let newest = now_millis() - age_ms;
+    // No two authors make the same id.
+    let lane = author.get() % (1 << 22);
+    let entry = |n| Entry::new(tweet_at(newest - n * 1_000, lane), author);
+    (0..count).map(entry).collect()
+}
+
+/// Newest first.
+fn sorted(entries: &[&[Entry]]) -> Vec<Entry> {
+    let mut all = entries.concat();
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    all
+}
+
+/// Equality of long lists that says where they differ, and not all of both.
+#[track_caller]
+fn assert_same(actual: &[Entry], expected: &[Entry]) {
+    let same = actual.iter().zip(expected).take_while(|(a, b)| a == b);
+    let first = same.count();
+    assert!(
+        actual == expected,
+        "{} entries where {} were expected; number {first} is {:?} and should be {:?}",
+        actual.len(),
+        expected.len(),
+        actual.get(first),
+        expected.get(first)
+    );
+}

@@ -1,0 +1,475 @@
+use futures_util::future::join_all;
+use redis::cmd;
+use shared::domain::timeline::{ALL_KNOWN, CAP, ListEnd, SLACK, Source, Window};
+use shared::domain::{Entry, UserId};
+use shared::runtime::now_millis;
+use shared::stores::timelines::{BACKFILL, Extent};
+
+use super::{Stores, WEEK_MS, assert_same, home_timeline, someone, sorted, tweet_at, tweets_of};
+
+const BOTTOM: Entry = ListEnd::Bottom.to_entry();
+
+/// What the list holds when it says that nothing is older.
+fn down_to_the_bottom(entries: &[Entry]) -> Vec<Entry> {
+    [entries, &[BOTTOM]].concat()
+}
+
+#[tokio::test]
+async fn a_tweet_is_pushed_only_where_a_list_exists() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    // More than go into one pipeline.
+    let users: Vec<UserId> = (0..600).map(|_| someone()).collect();
+    let (active, dormant): (Vec<_>, Vec<_>) = users.iter().partition(|user| user.get() % 2 == 0);
+    join_all(
+        active
+            .iter()
+            .map(|user| stores.given_list(*user, &[], true)),
+    )
+    .await;
+    let now = now_millis();
+    let entry = Entry::new(tweet_at(now, 0), someone());
+
+    let delivered = stores.timelines().deliver(entry, &users, now).await;
+
+    assert_eq!(delivered.expect("a delivery"), active.len());
+    for user in active {
+        assert_same(&stores.list(user).await, &[entry, BOTTOM]);
+    }
+    for user in dormant {
+        assert_same(&stores.list(user).await, &[]);
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_outgrows_its_slack_is_trimmed_to_the_newest_800() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, author, now) = (someone(), someone(), now_millis());
+    stores.given_list(user, &[], true).await;
+    let timelines = stores.timelines();
+    let push = async |n: u64| {
+        let entry = Entry::new(tweet_at(now, n), author);
+        let delivered = timelines.deliver(entry, &[user], now).await;
+        assert_eq!(delivered.expect("a delivery"), 1);
+    };
+    let newest_first = |count: u64| {
+        let entry = |n| Entry::new(tweet_at(now, n), author);
+        (0..count).rev().map(entry).collect::<Vec<_>>()
+    };
+    let full = (CAP + SLACK) as u64 - 1;
+
+    for n in 0..full {
+        push(n).await;
+    }
+    let list = stores.list(user).await;
+    assert_same(&list, &down_to_the_bottom(&newest_first(full)));
+
+    push(full).await;
+    let list = stores.list(user).await;
+    assert_same(&list, &newest_first(full + 1)[..CAP]);
+}
+
+#[tokio::test]
+async fn a_late_tweet_goes_to_its_place_and_not_twice() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let all = tweets_of(someone(), 150, 60_000);
+    let timelines = stores.timelines();
+    // At the head, deep inside, and at the very end: only a list that goes down to the bottom takes the last.
+    for (bottom, late) in [
+        (true, 0),
+        (true, 100),
+        (true, 149),
+        (false, 0),
+        (false, 100),
+    ] {
+        let user = someone();
+        let mut others = all.clone();
+        let entry = others.remove(late);
+        stores.given_list(user, &others, bottom).await;
+        let expected = if bottom {
+            down_to_the_bottom(&all)
+        } else {
+            all.clone()
+        };
+        for _ in 0..2 {
+            let delivered = timelines.deliver(entry, &[user], now_millis()).await;
+            assert_eq!(delivered.expect("a delivery"), 1);
+            assert_same(&stores.list(user).await, &expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_late_tweet_below_the_end_of_a_trimmed_list_is_left_out() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, dormant, author) = (someone(), someone(), someone());
+    let mut kept = tweets_of(author, 70, 60_000);
+    let older = kept.pop().expect("some");
+    stores.given_list(user, &kept, false).await;
+
+    let delivered = stores
+        .timelines()
+        .deliver(older, &[user, dormant], now_millis())
+        .await;
+
+    assert_eq!(delivered.expect("a delivery"), 0);
+    assert_same(&stores.list(user).await, &kept);
+    assert_same(&stores.list(dormant).await, &[]);
+}
+
+#[tokio::test]
+async fn ids_that_differ_in_their_last_bits_are_kept_in_order() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let author = someone();
+    let millis = now_millis() - 60_000;
+    let all: Vec<Entry> = (0..40)
+        .rev()
+        .map(|n| Entry::new(tweet_at(millis, n), author))
+        .collect();
+    let (even, odd): (Vec<Entry>, Vec<Entry>) =
+        all.iter().partition(|entry| entry.tweet.get() % 2 == 0);
+    let timelines = stores.timelines();
+
+    let user = someone();
+    stores.given_list(user, &even, true).await;
+    timelines.backfill(user, &odd).await.expect("a backfill");
+    assert_same(&stores.list(user).await, &down_to_the_bottom(&all));
+
+    let user = someone();
+    stores.given_list(user, &even, true).await;
+    for entry in odd {
+        timelines.insert(entry, &[user]).await.expect("an insert");
+    }
+    assert_same(&stores.list(user).await, &down_to_the_bottom(&all));
+}
+
+#[tokio::test]
+async fn a_backfill_is_merged_in_order_and_keeps_the_bottom() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let user = someone();
+    let there = tweets_of(someone(), 200, 60_000);
+    let added = tweets_of(someone(), 300, 30_000);
+    stores.given_list(user, &there, true).await;
+    let expected = down_to_the_bottom(&sorted(&[&there, &added]));
+
+    // Whatever comes again changes nothing, even if a part of it is pushed in between.
+    for part in [&added[..], &added[..], &added[50..60], &there[..]] {
+        let backfilled = stores.timelines().backfill(user, part).await;
+        backfilled.expect("a backfill");
+        assert_same(&stores.list(user).await, &expected);
+    }
+    let seconds: i64 = stores.redis(cmd("TTL").arg(home_timeline(user))).await;
+    assert!(seconds > 0, "the list lost its time to live: {seconds}");
+}
+
+#[tokio::test]
+async fn a_backfill_keeps_the_newest_800_and_pushes_the_bottom_out() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let timelines = stores.timelines();
+    let prolific = tweets_of(someone(), BACKFILL as u64, 60_000);
+
+    let user = someone();
+    stores.given_list(user, &[], true).await;
+    let backfilled = timelines.backfill(user, &prolific[..CAP]).await;
+    backfilled.expect("a backfill");
+    let list = stores.list(user).await;
+    assert_same(&list, &down_to_the_bottom(&prolific[..CAP]));
+
+    let backfilled = timelines.backfill(user, &prolific).await;
+    backfilled.expect("a backfill");
+    assert_same(&stores.list(user).await, &prolific[..CAP]);
+
+    let user = someone();
+    let there = tweets_of(someone(), 500, 30_000);
+    stores.given_list(user, &there, true).await;
+    let backfilled = timelines.backfill(user, &prolific[..500]).await;
+    backfilled.expect("a backfill");
+    let list = stores.list(user).await;
+    assert_same(&list, &sorted(&[&there, &prolific[..500]])[..CAP]);
+}
+
+#[tokio::test]
+async fn a_backfill_reaches_no_deeper_than_a_trimmed_list() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let user = someone();
+    let there = tweets_of(someone(), 100, 60_000);
+    let added = tweets_of(someone(), 300, 60_500);
+    stores.given_list(user, &there, false).await;
+
+    let backfilled = stores.timelines().backfill(user, &added).await;
+
+    backfilled.expect("a backfill");
+    let expected = sorted(&[&there, &added[..99]]);
+    assert_same(&stores.list(user).await, &expected);
+}
+
+#[tokio::test]
+async fn a_missing_list_is_not_created_by_a_backfill() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let user = someone();
+    let tweets = tweets_of(someone(), 10, 60_000);
+    let backfilled = stores.timelines().backfill(user, &tweets).await;
+    backfilled.expect("a backfill");
+    assert_same(&stores.list(user).await, &[]);
+}
+
+#[tokio::test]
+async fn what_is_delivered_during_a_rebuild_survives_it() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (author, timelines) = (someone(), stores.timelines());
+    let read = tweets_of(someone(), 100, 60_000);
+    let late = tweets_of(author, 1, 90_500)[0];
+    let old = tweets_of(author, 1, WEEK_MS)[0];
+    for bottom in [true, false] {
+        let user = someone();
+        let token = timelines.begin_rebuild(user).await.expect("Redis answers");
+        let token = token.expect("the right to rebuild");
+        let now = now_millis();
+        let young = Entry::new(tweet_at(now, 0), author);
+        for entry in [young, late, old, read[0]] {
+            let delivered = timelines.deliver(entry, &[user], now).await;
+            assert_eq!(delivered.expect("a delivery"), 1);
+        }
+        let opened = timelines.open(user, Extent::Whole).await;
+        assert_eq!(opened.expect("Redis answers").window, Window::Building);
+
+        let done = timelines.finish_rebuild(user, token, &read, bottom).await;
+
+        assert!(done.expect("Redis answers"));
+        let mut expected = sorted(&[&[young, late], &read]);
+        if bottom {
+            expected.extend([old, BOTTOM]);
+        }
+        assert_same(&stores.list(user).await, &expected);
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_rebuilt_by_one_reader_at_a_time() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, timelines) = (someone(), stores.timelines());
+    let begun = join_all((0..20).map(|_| timelines.begin_rebuild(user))).await;
+    let mut tokens = begun
+        .into_iter()
+        .filter_map(|token| token.expect("Redis answers"));
+    let token = tokens.next().expect("one may rebuild");
+    assert_eq!(tokens.next(), None, "a second reader may rebuild, too");
+
+    let done = timelines.finish_rebuild(user, token, &[], true).await;
+    assert!(done.expect("Redis answers"));
+    let again = timelines.begin_rebuild(user).await.expect("Redis answers");
+    assert_eq!(again, None, "a list that is whole is rebuilt");
+
+    let _: i64 = stores.redis(cmd("DEL").arg(home_timeline(user))).await;
+    let again = timelines.begin_rebuild(user).await.expect("Redis answers");
+    assert!(again.is_some(), "the right was not given back");
+}
+
+#[tokio::test]
+async fn a_rebuild_of_a_list_that_was_lost_stores_nothing() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, timelines) = (someone(), stores.timelines());
+    let token = timelines.begin_rebuild(user).await.expect("Redis answers");
+    let token = token.expect("the right to rebuild");
+    let _: i64 = stores.redis(cmd("DEL").arg(home_timeline(user))).await;
+
+    let read = tweets_of(someone(), 10, 60_000);
+    let done = timelines.finish_rebuild(user, token, &read, true).await;
+
+    assert!(!done.expect("Redis answers"));
+    assert_same(&stores.list(user).await, &[]);
+}
+
+#[tokio::test]
+async fn a_rebuild_that_was_taken_over_stores_nothing() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, timelines) = (someone(), stores.timelines());
+    let slow = timelines.begin_rebuild(user).await.expect("Redis answers");
+    let slow = slow.expect("the right to rebuild");
+    let now = now_millis();
+    let lost = Entry::new(tweet_at(now, 0), someone());
+    let delivered = timelines.deliver(lost, &[user], now).await;
+    assert_eq!(delivered.expect("a delivery"), 1);
+    // As if the slow one's time had run out.
+    let lock = format!("rebuild:{{{user}}}");
+    let _: i64 = stores.redis(cmd("DEL").arg(lock)).await;
+    let fast = timelines.begin_rebuild(user).await.expect("Redis answers");
+    let fast = fast.expect("the right to rebuild");
+    let building = stores.list(user).await;
+    assert_eq!(
+        building.len(),
+        1,
+        "an abandoned rebuild left something behind"
+    );
+
+    let (stale, fresh) = (
+        tweets_of(someone(), 9, 90_000),
+        tweets_of(someone(), 10, 60_000),
+    );
+    let done = timelines.finish_rebuild(user, slow, &stale, true).await;
+    assert!(!done.expect("Redis answers"));
+    assert_same(&stores.list(user).await, &building);
+
+    let done = timelines.finish_rebuild(user, fast, &fresh, true).await;
+    assert!(done.expect("Redis answers"));
+    assert_same(&stores.list(user).await, &down_to_the_bottom(&fresh));
+}
+
+/// Whatever lands in a list before its rebuild ends, the tweets that the rebuild has yet to bring must not be given up.
+async fn expect_unfinished_rebuild_after(backfilled: u64, pushed: u64) {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, timelines) = (someone(), stores.timelines());
+    let others = tweets_of(someone(), 100, 60_000);
+    let prolific = tweets_of(someone(), backfilled, 60_500);
+    let now = now_millis();
+    let young: Vec<Entry> = (0..pushed)
+        .map(|n| Entry::new(tweet_at(now, n), others[0].author))
+        .collect();
+    let token = timelines.begin_rebuild(user).await.expect("Redis answers");
+    let token = token.expect("the right to rebuild");
+
+    let merged = timelines.backfill(user, &prolific).await;
+    merged.expect("a backfill");
+    for entry in &young {
+        let delivered = timelines.deliver(*entry, &[user], now).await;
+        delivered.expect("a delivery");
+    }
+
+    let window = async || {
+        let opened = timelines.open(user, Extent::Whole).await;
+        opened.expect("Redis answers").window
+    };
+    if let Window::Read(source) = window().await {
+        panic!(
+            "{} entries are taken for a timeline that nobody has filled yet",
+            source.entries.len()
+        );
+    }
+    let done = timelines.finish_rebuild(user, token, &others, true).await;
+    // A list that was given up is rebuilt by the next reader.
+    if done.expect("Redis answers") {
+        let expected = sorted(&[&others, &prolific, &young]);
+        assert_same(&stores.list(user).await, &expected[..CAP]);
+    } else {
+        assert!(!matches!(window().await, Window::Read(_)));
+    }
+}
+
+#[tokio::test]
+async fn a_backfill_that_fills_a_list_does_not_pass_it_for_rebuilt() {
+    expect_unfinished_rebuild_after(BACKFILL as u64, 0).await;
+}
+
+#[tokio::test]
+async fn a_trim_does_not_pass_a_list_for_rebuilt() {
+    expect_unfinished_rebuild_after(300, 600).await;
+}
+
+#[tokio::test]
+async fn a_reader_sees_as_much_of_a_list_as_it_wants() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, timelines) = (someone(), stores.timelines());
+    let window = async |extent| {
+        let opened = timelines.open(user, extent).await;
+        opened.expect("Redis answers").window
+    };
+    assert_eq!(window(Extent::Whole).await, Window::Missing);
+    let entries = tweets_of(someone(), 50, 60_000);
+    stores.given_list(user, &entries, true).await;
+
+    let Window::Read(newest) = window(Extent::Newest(7)).await else {
+        panic!("there is a list");
+    };
+    assert_same(&newest.entries, &entries[..7]);
+    assert!(newest.floor > entries[6].tweet);
+    let whole = Source {
+        entries,
+        floor: ALL_KNOWN,
+    };
+    assert_eq!(window(Extent::Whole).await, Window::Read(whole));
+}
+
+#[tokio::test]
+async fn authors_are_hidden_until_they_are_shown_again() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, other, timelines) = (someone(), someone(), stores.timelines());
+    let (ada, bob) = (someone(), someone());
+    let hidden = async |user| {
+        let opened = timelines.open(user, Extent::Newest(1)).await;
+        let mut authors: Vec<_> = opened
+            .expect("Redis answers")
+            .unfollowed
+            .into_iter()
+            .collect();
+        authors.sort_unstable();
+        authors
+    };
+    for author in [ada, bob, ada] {
+        timelines.hide(user, author).await.expect("Redis answers");
+    }
+    assert_eq!(hidden(user).await, [ada.min(bob), ada.max(bob)]);
+    assert_eq!(hidden(other).await, []);
+
+    timelines.unhide(user, ada).await.expect("Redis answers");
+    assert_eq!(hidden(user).await, [bob]);
+    timelines.unhide(user, bob).await.expect("Redis answers");
+    assert_eq!(hidden(user).await, []);
+}
+
+#[tokio::test]
+async fn an_author_is_taken_out_of_a_list_and_nothing_else() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, author, timelines) = (someone(), someone(), stores.timelines());
+    let (kept, gone) = (
+        tweets_of(someone(), 60, 60_000),
+        tweets_of(author, 70, 60_500),
+    );
+    stores
+        .given_list(user, &sorted(&[&kept, &gone]), true)
+        .await;
+    // What was pushed twice has to go twice.
+    let now = now_millis();
+    let young = Entry::new(tweet_at(now, 0), author);
+    for _ in 0..2 {
+        let delivered = timelines.deliver(young, &[user], now).await;
+        assert_eq!(delivered.expect("a delivery"), 1);
+    }
+
+    let removed = timelines.remove_author(user, author).await;
+
+    removed.expect("Redis answers");
+    assert_same(&stores.list(user).await, &down_to_the_bottom(&kept));
+}

@@ -1,0 +1,144 @@
+use std::collections::BTreeSet;
+
+use futures_util::future::join_all;
+use shared::Error;
+use shared::stores::Users;
+use shared::stores::users::SignUp;
+
+use super::{Stores, name};
+
+const AT_ONCE: usize = 20;
+
+/// As many sandboxes as there are requests.
+fn sandboxes(stores: &Stores) -> Vec<Users> {
+    (0..AT_ONCE).map(|_| stores.users()).collect()
+}
+
+#[tokio::test]
+async fn one_of_many_who_want_a_handle_at_once_gets_it() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let handle = stores.handle();
+    let sandboxes = sandboxes(&stores);
+    let subjects: Vec<String> = (0..AT_ONCE).map(|_| stores.subject()).collect();
+    let sign_ups = sandboxes
+        .iter()
+        .zip(&subjects)
+        .map(|(users, subject)| users.sign_up(subject, handle.clone(), name()));
+    let answers = join_all(sign_ups).await;
+
+    let mut winners = Vec::new();
+    for (subject, answer) in subjects.iter().zip(answers) {
+        match answer {
+            Ok(SignUp::Created(user)) => winners.push((subject, user.id)),
+            Ok(SignUp::Existing(_)) => panic!("a new subject was told that it had a profile"),
+            Err(error) => assert!(matches!(error, Error::Conflict(_)), "{}", error.chain()),
+        }
+    }
+    let [(winner, id)] = winners[..] else {
+        panic!("{} have the same handle", winners.len());
+    };
+    let users = stores.users();
+    let by_handle = users.find_by_handle(&handle).await;
+    assert_eq!(
+        by_handle.expect("the table answers").map(|user| user.id),
+        Some(id)
+    );
+    for subject in &subjects {
+        let found = users.find_by_sub(subject).await.expect("the table answers");
+        assert_eq!(found, (subject == winner).then_some(id));
+    }
+}
+
+#[tokio::test]
+async fn one_token_that_signs_up_many_times_at_once_gets_one_profile() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let subject = stores.subject();
+    let sandboxes = sandboxes(&stores);
+    let handles: Vec<_> = (0..AT_ONCE).map(|_| stores.handle()).collect();
+    let sign_ups = sandboxes
+        .iter()
+        .zip(&handles)
+        .map(|(users, handle)| users.sign_up(&subject, handle.clone(), name()));
+    let answers = join_all(sign_ups).await;
+
+    let created = answers.iter().filter_map(|answer| match answer {
+        Ok(SignUp::Created(user)) => Some(user),
+        Ok(SignUp::Existing(_)) => panic!("another handle was taken for the same request"),
+        Err(error) => {
+            assert!(matches!(error, Error::Conflict(_)), "{}", error.chain());
+            None
+        }
+    });
+    let [winner] = created.collect::<Vec<_>>()[..] else {
+        panic!("not exactly one profile was made");
+    };
+    let users = stores.users();
+    for handle in &handles {
+        let found = users
+            .find_by_handle(handle)
+            .await
+            .expect("the table answers");
+        let expected = (*handle == winner.handle).then_some(winner.id);
+        assert_eq!(found.map(|user| user.id), expected);
+    }
+}
+
+#[tokio::test]
+async fn the_same_sign_up_many_times_at_once_gives_the_same_profile() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (subject, handle) = (stores.subject(), stores.handle());
+    let sandboxes = sandboxes(&stores);
+    let sign_ups = sandboxes
+        .iter()
+        .map(|users| users.sign_up(&subject, handle.clone(), name()));
+    let answers = join_all(sign_ups).await;
+
+    let (mut created, mut ids) = (0, BTreeSet::new());
+    for answer in answers {
+        match answer {
+            Ok(SignUp::Created(user)) => {
+                created += 1;
+                ids.insert(user.id);
+            }
+            Ok(SignUp::Existing(user)) => {
+                ids.insert(user.id);
+            }
+            // Two met, and this one is told to try again.
+            Err(error) => assert!(matches!(error, Error::Conflict(_)), "{}", error.chain()),
+        }
+    }
+    assert_eq!((created, ids.len()), (1, 1));
+}
+
+#[tokio::test]
+async fn no_two_sandboxes_make_the_same_id() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let lane = |id: u64| id >> 8 & 0x3fff;
+    let (left, right) = (stores.users(), stores.users());
+    let of_left = join_all((0..600).map(|_| left.next_id()));
+    let of_right = join_all((0..600).map(|_| right.next_id()));
+    let (of_left, of_right) = tokio::join!(of_left, of_right);
+    let ids = |answers: Vec<shared::Result<u64>>| -> Vec<u64> {
+        answers.into_iter().map(|id| id.expect("an id")).collect()
+    };
+    let (of_left, of_right) = (ids(of_left), ids(of_right));
+
+    let lanes = |ids: &[u64]| ids.iter().copied().map(lane).collect::<BTreeSet<_>>();
+    let (left, right) = (lanes(&of_left), lanes(&of_right));
+    assert_eq!(
+        (left.len(), right.len()),
+        (1, 1),
+        "a sandbox changed its lane"
+    );
+    assert_ne!(left, right);
+    let distinct: BTreeSet<u64> = of_left.iter().chain(&of_right).copied().collect();
+    assert_eq!(distinct.len(), 1_200);
+}
