@@ -2,7 +2,7 @@ use lambda_http::Request;
 use serde::Serialize;
 use shared::Result;
 use shared::domain::{Cursor, Tweet, TweetId, User};
-use shared::flows::home_timeline::{HomePage, HomeTimelines};
+use shared::flows::home_timeline::{HomePage, HomeTimelines, Troubles};
 use shared::runtime::http::{self, HttpResponse};
 use shared::stores::Identities;
 
@@ -33,15 +33,18 @@ struct Meta {
     oldest_id: Option<TweetId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<TweetId>,
-    /// Is nothing missing that should be on this page?
+    /// Is it certain that nothing is missing that should be on this page?
     complete: bool,
+    /// Why it is not.
+    #[serde(skip_serializing_if = "Troubles::is_empty")]
+    reasons: Troubles,
 }
 
 impl HomeTimeline {
     pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
         let me = http::caller(&request, &self.identities).await?;
         let (size, cursor) = (http::page_size(&request)?, http::cursor(&request)?);
-        let page = self.home.page(me, cursor.map(Cursor::tweet), size).await?;
+        let page = self.home.page(me, cursor.map(Cursor::tweet), size).await;
         http::ok(&Body::from(page))
     }
 }
@@ -55,7 +58,8 @@ impl From<HomePage> for Body {
                 newest_id: page.tweets.first().map(|tweet| tweet.id),
                 oldest_id,
                 next_cursor: oldest_id.filter(|_| page.more),
-                complete: true,
+                complete: page.troubles.is_empty(),
+                reasons: page.troubles,
             },
             data: page.tweets,
             includes: Includes { users: page.users },

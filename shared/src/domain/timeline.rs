@@ -81,6 +81,20 @@ impl Source {
             floor: NOTHING_KNOWN,
         }
     }
+
+    /// No entries, and nothing more to come.
+    pub const fn end() -> Self {
+        Self {
+            entries: Vec::new(),
+            floor: ALL_KNOWN,
+        }
+    }
+
+    /// Goes on with what was read below this source's floor.
+    pub fn extend(&mut self, deeper: Self) {
+        self.entries.extend(deeper.entries);
+        self.floor = deeper.floor;
+    }
 }
 
 /// What the head of a cached list turned out to be.

@@ -5,19 +5,24 @@
 //! stand in the way are read deeper: the list from its head to its end and on into the tables, a feed from memory to
 //! Redis and on into the table. What is missing from Redis is filled on the way.
 //! [`HomeTimelines::page`] takes entries from the walk until the page is full of tweets that still exist.
+//!
+//! A source that fails does not fail the page: it is made of what is left, and [`HomePage::troubles`] says so. Without
+//! Redis, everything is read from the tables.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+
+use serde::Serialize;
 
 use super::feeds::FeedReader;
 use super::pull::Pull;
 use super::tiers::tiers_of;
-use crate::Result;
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source, Window, merge, target};
 use crate::domain::{Entry, PageSize, Tier, Tweet, TweetId, User, UserId};
-use crate::stores::cards::Lookup;
+use crate::stores::cards::{Found, Lookup};
 use crate::stores::timelines::{Extent, Opened};
 use crate::stores::tweets::NEWEST;
 use crate::stores::{Cards, Celebs, Follows, Timelines, Tweets, Users};
+use crate::{Error, Result};
 
 /// Entries read beyond a page's size, so that the page usually lies above the window's floor.
 const LOOK_AHEAD: usize = 80;
@@ -40,31 +45,66 @@ pub struct HomePage {
     pub users: Vec<User>,
     /// Is there something behind the last tweet?
     pub more: bool,
+    /// Why something may be missing; empty where nothing is.
+    pub troubles: Troubles,
+}
+
+/// What did not answer while a page was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trouble {
+    /// Redis did not answer.
+    CacheUnavailable,
+    /// The tables did not answer where the cache did not know.
+    TablesUnavailable,
+    /// It could not be found out which followed authors are celebrities, or what one of them posted.
+    CelebritiesUnavailable,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Troubles(BTreeSet<Trouble>);
+
+impl Troubles {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The result, or `None` and a trouble: Redis' own where it is to blame, else `otherwise`.
+    fn note<T>(&mut self, otherwise: Trouble, result: Result<T>) -> Option<T> {
+        let error = match result {
+            Ok(value) => return Some(value),
+            Err(error) => error,
+        };
+        let trouble = match error {
+            Error::Redis(_) | Error::RedisDown => Trouble::CacheUnavailable,
+            _ => otherwise,
+        };
+        tracing::warn!(error = error.chain(), ?trouble, "page degraded");
+        self.0.insert(trouble);
+        None
+    }
 }
 
 impl HomeTimelines {
-    pub async fn page(
-        &self,
-        me: UserId,
-        below: Option<TweetId>,
-        size: PageSize,
-    ) -> Result<HomePage> {
-        let mut walk = Walk::begin(self, me, below, size).await?;
+    pub async fn page(&self, me: UserId, below: Option<TweetId>, size: PageSize) -> HomePage {
+        let mut walk = Walk::begin(self, me, below, size).await;
         let mut page = HomePage::default();
         let mut users = HashMap::new();
         while page.tweets.len() < size.get() {
-            let entries = walk.take(size.get() - page.tweets.len()).await?;
+            let entries = walk.take(size.get() - page.tweets.len()).await;
             if entries.is_empty() {
                 break;
             }
-            page.tweets
-                .extend(self.hydrate(&entries, &mut users).await?);
+            let tweets = self.hydrate(&entries, &mut users, &mut walk.troubles).await;
+            page.tweets.extend(tweets);
         }
         page.more = page.tweets.len() == size.get() && walk.has_more();
+        page.troubles = walk.troubles;
         for tweet in &page.tweets {
             page.users.extend(users.remove(&tweet.author_id));
         }
-        Ok(page)
+        page
     }
 
     /// The tweets behind the entries, without those that were deleted, and their authors' cards.
@@ -72,13 +112,18 @@ impl HomeTimelines {
         &self,
         entries: &[Entry],
         users: &mut HashMap<UserId, User>,
-    ) -> Result<Vec<Tweet>> {
+        troubles: &mut Troubles,
+    ) -> Vec<Tweet> {
         let authors: BTreeSet<UserId> = entries
             .iter()
             .map(|entry| entry.author)
             .filter(|author| !users.contains_key(author))
             .collect();
-        let mut found = self.cards.fetch(entries, &authors).await?;
+        let fetched = self.cards.fetch(entries, &authors).await;
+        let cache_answers = fetched.is_ok();
+        let mut found = troubles
+            .note(Trouble::CacheUnavailable, fetched)
+            .unwrap_or_else(|| Found::nothing(entries));
 
         let unknown: Vec<Entry> = entries
             .iter()
@@ -90,18 +135,23 @@ impl HomeTimelines {
             .into_iter()
             .filter(|author| !found.users.contains_key(author))
             .collect();
-        let (read, rows) =
-            tokio::try_join!(self.tweets.get_many(&unknown), self.users.rows(strangers))?;
-        if let Err(error) =
-            tokio::try_join!(self.cards.fill_tweets(&read), self.cards.fill_users(&rows))
+        let (read, rows) = tokio::join!(self.tweets.get_many(&unknown), self.users.rows(strangers));
+        let read = troubles
+            .note(Trouble::TablesUnavailable, read)
+            .unwrap_or_default();
+        let rows = troubles
+            .note(Trouble::TablesUnavailable, rows)
+            .unwrap_or_default();
+        if cache_answers
+            && let Err(error) =
+                tokio::try_join!(self.cards.fill_tweets(&read), self.cards.fill_users(&rows))
         {
             tracing::warn!(error = error.chain(), "cards not cached");
         }
 
-        found.users.extend(
-            rows.into_iter()
-                .map(|row| (UserId::new(row.user_id), row.into())),
-        );
+        found
+            .users
+            .extend(rows.into_iter().map(|row| (row.id(), row.into())));
         users.extend(found.users);
         let mut read: HashMap<TweetId, Tweet> =
             read.into_iter().map(|tweet| (tweet.id, tweet)).collect();
@@ -113,7 +163,7 @@ impl HomeTimelines {
                 Lookup::Deleted => None,
                 Lookup::Unknown => read.remove(&entry.tweet),
             });
-        Ok(tweets.collect())
+        tweets.collect()
     }
 
     async fn followees(&self, me: UserId) -> Result<Followees> {
@@ -208,6 +258,7 @@ struct Walk<'a> {
     feeds: HashMap<UserId, Source>,
     /// Merged and not taken yet; newest first.
     known: VecDeque<Entry>,
+    troubles: Troubles,
 }
 
 impl<'a> Walk<'a> {
@@ -216,46 +267,90 @@ impl<'a> Walk<'a> {
         me: UserId,
         below: Option<TweetId>,
         size: PageSize,
-    ) -> Result<Self> {
+    ) -> Self {
         // The list is not indexed by id: a page in the middle is found by reading all of it, which is 13 KB.
         let extent = match below {
             None => Extent::Newest(size.get() + LOOK_AHEAD),
             Some(_) => Extent::Whole,
         };
-        let below = below.unwrap_or(NEWEST);
+        let mut walk = Self {
+            home,
+            me,
+            below: below.unwrap_or(NEWEST),
+            hidden: HashSet::new(),
+            list: Source::nothing(),
+            list_rest: ListRest::Tables,
+            feeds: HashMap::new(),
+            known: VecDeque::new(),
+            troubles: Troubles::default(),
+        };
+        // Without the cache nothing is known: the walk goes on with the tables, for all authors alike.
+        if let Some(celebs) = walk.open(extent).await {
+            walk.read_feeds(celebs).await;
+        }
+        walk.merge();
+        walk
+    }
+
+    /// Reads the list. Gives the celebrities that were found beside it, as far as they are known; `None` where Redis
+    /// does not answer.
+    async fn open(&mut self, extent: Extent) -> Option<Option<Vec<UserId>>> {
+        let opened = self.home.timelines.open(self.me, extent).await;
         let Opened {
             window,
             unfollowed,
             celebs,
-        } = home.timelines.open(me, extent).await?;
-        let (list, list_rest) = Self::list(home, me, window, extent).await?;
-        let celebs = match celebs {
-            Some(celebs) => celebs,
-            None => home.find_celebs(me).await?,
+        } = self.troubles.note(Trouble::CacheUnavailable, opened)?;
+        self.hidden.extend(unfollowed);
+        (self.list, self.list_rest) = match window {
+            Window::Read(source) => {
+                let more = matches!(extent, Extent::Newest(count) if source.entries.len() == count);
+                (
+                    source,
+                    if more {
+                        ListRest::List
+                    } else {
+                        ListRest::Tables
+                    },
+                )
+            }
+            Window::Missing | Window::Building => {
+                let rebuilt = self.home.rebuild(self.me).await;
+                let source = self
+                    .troubles
+                    .note(Trouble::TablesUnavailable, rebuilt)
+                    .flatten();
+                (source.unwrap_or_else(Source::nothing), ListRest::Tables)
+            }
         };
-        let feeds = home.feeds.newest(&celebs, below).await?;
-        let mut walk = Self {
-            home,
-            me,
-            below,
-            hidden: unfollowed,
-            list,
-            list_rest,
-            feeds,
-            known: VecDeque::new(),
-        };
-        walk.merge();
-        Ok(walk)
+        Some(celebs)
     }
 
-    async fn take(&mut self, count: usize) -> Result<Vec<Entry>> {
+    async fn read_feeds(&mut self, celebs: Option<Vec<UserId>>) {
+        let celebs = match celebs {
+            Some(celebs) => celebs,
+            None => {
+                let found = self.home.find_celebs(self.me).await;
+                self.troubles
+                    .note(Trouble::CelebritiesUnavailable, found)
+                    .unwrap_or_default()
+            }
+        };
+        for (author, source) in self.home.feeds.newest(&celebs, self.below).await {
+            if let Some(source) = self.troubles.note(Trouble::CelebritiesUnavailable, source) {
+                self.feeds.insert(author, source);
+            }
+        }
+    }
+
+    async fn take(&mut self, count: usize) -> Vec<Entry> {
         while self.known.len() < count && self.floor() > ALL_KNOWN {
-            self.read_deeper(count).await?;
+            self.read_deeper(count).await;
             self.merge();
         }
         let taken: Vec<Entry> = self.known.drain(..count.min(self.known.len())).collect();
         self.below = taken.last().map_or(self.below, |entry| entry.tweet);
-        Ok(taken)
+        taken
     }
 
     fn has_more(&self) -> bool {
@@ -279,8 +374,9 @@ impl<'a> Walk<'a> {
             .into();
     }
 
-    /// Reads on in every source that stands in the way of `count` entries.
-    async fn read_deeper(&mut self, count: usize) -> Result<()> {
+    /// Reads on in every source that stands in the way of `count` entries. One that fails has no more to give: its
+    /// floor goes, so that the others can fill the page.
+    async fn read_deeper(&mut self, count: usize) {
         let target = target(self.sources(), self.below, &self.hidden, count);
         let feeds: Vec<(UserId, TweetId)> = self
             .feeds
@@ -288,25 +384,30 @@ impl<'a> Walk<'a> {
             .filter(|(_, source)| source.floor > target)
             .map(|(author, source)| (*author, source.floor.min(self.below)))
             .collect();
-        for (author, deeper) in self.home.feeds.deeper(&feeds).await? {
+        for (author, deeper) in self.home.feeds.deeper(&feeds).await {
+            let deeper = self.troubles.note(Trouble::CelebritiesUnavailable, deeper);
             if let Some(source) = self.feeds.get_mut(&author) {
-                source.entries.extend(deeper.entries);
-                source.floor = deeper.floor;
+                source.extend(deeper.unwrap_or_else(Source::end));
             }
         }
         if self.list.floor > target {
-            self.read_list_deeper(count).await?;
+            let deeper = self.read_list_deeper(count).await;
+            if self
+                .troubles
+                .note(Trouble::TablesUnavailable, deeper)
+                .is_none()
+            {
+                self.list.extend(Source::end());
+            }
         }
-        Ok(())
     }
 
     async fn read_list_deeper(&mut self, count: usize) -> Result<()> {
         match &mut self.list_rest {
             ListRest::List => {
-                let opened = self.home.timelines.open(self.me, Extent::Whole).await?;
-                self.hidden.extend(opened.unfollowed);
-                (self.list, self.list_rest) =
-                    Self::list(self.home, self.me, opened.window, Extent::Whole).await?;
+                if self.open(Extent::Whole).await.is_none() {
+                    self.list_rest = ListRest::Tables;
+                }
             }
             ListRest::Tables => {
                 // Whoever has a feed among the sources is read there.
@@ -323,34 +424,12 @@ impl<'a> Walk<'a> {
                     .last()
                     .filter(|_| !pull.is_exhausted())
                     .map(|entry| entry.tweet);
-                self.list.floor = last.unwrap_or(ALL_KNOWN);
-                self.list.entries.extend(entries);
+                self.list.extend(Source {
+                    entries,
+                    floor: last.unwrap_or(ALL_KNOWN),
+                });
             }
         }
         Ok(())
-    }
-
-    /// The list as a source, rebuilt where it is missing.
-    async fn list(
-        home: &HomeTimelines,
-        me: UserId,
-        window: Window,
-        extent: Extent,
-    ) -> Result<(Source, ListRest)> {
-        let source = match window {
-            Window::Read(source) => {
-                let more = matches!(extent, Extent::Newest(count) if source.entries.len() == count);
-                return Ok((
-                    source,
-                    if more {
-                        ListRest::List
-                    } else {
-                        ListRest::Tables
-                    },
-                ));
-            }
-            Window::Missing | Window::Building => home.rebuild(me).await?,
-        };
-        Ok((source.unwrap_or_else(Source::nothing), ListRest::Tables))
     }
 }

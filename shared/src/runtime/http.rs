@@ -82,6 +82,7 @@ fn problem(error: &Error) -> HttpResponse {
         | Error::Dynamo { .. }
         | Error::Kinesis { .. }
         | Error::Redis(_)
+        | Error::RedisDown
         | Error::Unreadable { .. }
         | Error::GaveUp(_)
         | Error::Panicked(_) => StatusCode::INTERNAL_SERVER_ERROR,

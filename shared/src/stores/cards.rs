@@ -58,6 +58,16 @@ pub struct Found {
     pub users: HashMap<UserId, User>,
 }
 
+impl Found {
+    /// What is found where the cache does not answer.
+    pub fn nothing(entries: &[Entry]) -> Self {
+        Self {
+            tweets: vec![Lookup::Unknown; entries.len()],
+            users: HashMap::new(),
+        }
+    }
+}
+
 impl Cards {
     pub const fn new(redis: Redis) -> Self {
         Self { redis }

@@ -18,6 +18,7 @@ pub mod timelines;
 pub mod tweets;
 pub mod users;
 
+mod breaker;
 mod dynamo;
 mod keys;
 
