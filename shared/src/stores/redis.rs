@@ -78,6 +78,9 @@ impl Redis {
                 .arg(keys)
                 .arg(arguments);
         }
+        if pipeline.len() == 1 {
+            return Ok(Vec::new());
+        }
         self.guard(pipeline.query_async(&mut self.connection.clone()))
             .await
     }
