@@ -90,6 +90,20 @@ impl Source {
         }
     }
 
+    /// Only what lies above an id, which the source must reach.
+    pub fn above(&self, id: TweetId) -> Self {
+        let entries = self
+            .entries
+            .iter()
+            .filter(|entry| entry.tweet > id)
+            .copied()
+            .collect();
+        Self {
+            entries,
+            floor: ALL_KNOWN,
+        }
+    }
+
     /// Goes on with what was read below this source's floor.
     pub fn extend(&mut self, deeper: Self) {
         self.entries.extend(deeper.entries);

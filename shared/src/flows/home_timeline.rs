@@ -10,6 +10,9 @@
 //! Redis, everything is read from the tables.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use futures_util::{StreamExt, stream};
 
 use serde::Serialize;
 
@@ -26,6 +29,9 @@ use crate::{Error, Result};
 
 /// Entries read beyond a page's size, so that the page usually lies above the window's floor.
 const LOOK_AHEAD: usize = 80;
+
+/// Queries under way at once.
+const CONCURRENCY: usize = 32;
 
 pub struct HomeTimelines {
     pub timelines: Timelines,
@@ -47,6 +53,67 @@ pub struct HomePage {
     pub more: bool,
     /// Why something may be missing; empty where nothing is.
     pub troubles: Troubles,
+    /// Changes when the page does.
+    pub tag: String,
+}
+
+/// What is above an id.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct News {
+    pub count: usize,
+    /// Are there more than were counted?
+    pub capped: bool,
+    pub newest: Option<TweetId>,
+    pub troubles: Troubles,
+}
+
+impl News {
+    /// The most that are counted.
+    pub const MOST: usize = 99;
+
+    /// `tweets` newest first.
+    fn new(tweets: impl Iterator<Item = TweetId>, troubles: Troubles) -> Self {
+        let tweets: Vec<TweetId> = tweets.take(Self::MOST + 1).collect();
+        Self {
+            count: tweets.len().min(Self::MOST),
+            capped: tweets.len() > Self::MOST,
+            newest: tweets.first().copied(),
+            troubles,
+        }
+    }
+}
+
+/// A page as it fills.
+#[derive(Default)]
+struct Hydrated {
+    tweets: Vec<Tweet>,
+    users: HashMap<UserId, User>,
+    /// The entries without a tombstone: what the page's tag is made of.
+    alive: Vec<Entry>,
+}
+
+impl Hydrated {
+    fn into_page(mut self, troubles: Troubles) -> HomePage {
+        let users = self
+            .tweets
+            .iter()
+            .filter_map(|tweet| self.users.remove(&tweet.author_id))
+            .collect();
+        HomePage {
+            tweets: self.tweets,
+            users,
+            troubles,
+            ..HomePage::default()
+        }
+    }
+}
+
+/// A weak entity tag: the same for the same tweets of the same reader.
+fn tag<'a>(me: UserId, entries: impl Iterator<Item = &'a Entry>) -> String {
+    let mut hasher = DefaultHasher::new();
+    me.hash(&mut hasher);
+    entries.for_each(|entry| entry.hash(&mut hasher));
+    format!("W/\"{:016x}\"", hasher.finish())
 }
 
 /// What did not answer while a page was read.
@@ -87,33 +154,226 @@ impl Troubles {
 }
 
 impl HomeTimelines {
-    pub async fn page(&self, me: UserId, below: Option<TweetId>, size: PageSize) -> HomePage {
+    /// The page below an id, or the newest. `None` where the client has it already, as `known_tag` says; finding that
+    /// out reads no tweet.
+    pub async fn page(
+        &self,
+        me: UserId,
+        below: Option<TweetId>,
+        size: PageSize,
+        known_tag: Option<&str>,
+    ) -> Option<HomePage> {
         let mut walk = Walk::begin(self, me, below, size).await;
-        let mut page = HomePage::default();
-        let mut users = HashMap::new();
-        while page.tweets.len() < size.get() {
-            let entries = walk.take(size.get() - page.tweets.len()).await;
+        let mut next = Vec::new();
+        if let Some(known_tag) = known_tag {
+            next = self.not_buried(&mut walk, size.get()).await;
+            if walk.troubles.is_empty() && known_tag == tag(me, next.iter()) {
+                return None;
+            }
+        }
+        let mut hydrated = Hydrated::default();
+        loop {
+            if next.is_empty() {
+                next = walk.take(size.get() - hydrated.tweets.len()).await;
+            }
+            if next.is_empty() {
+                break;
+            }
+            self.hydrate(
+                &std::mem::take(&mut next),
+                &mut hydrated,
+                &mut walk.troubles,
+            )
+            .await;
+            if hydrated.tweets.len() >= size.get() {
+                break;
+            }
+        }
+        let more = hydrated.tweets.len() == size.get() && walk.has_more();
+        let tag = tag(me, hydrated.alive.iter().take(size.get()));
+        Some(HomePage {
+            more,
+            tag,
+            ..hydrated.into_page(walk.troubles)
+        })
+    }
+
+    /// The page right above an id: the oldest tweets that are newer, newest first like on any page. So a client that
+    /// was away can close the gap to what it has seen without a hole.
+    pub async fn page_above(&self, me: UserId, since: TweetId, size: PageSize) -> HomePage {
+        let (mut hydrated, mut troubles, mut above) =
+            (Hydrated::default(), Troubles::default(), since);
+        let mut more = false;
+        while hydrated.tweets.len() < size.get() {
+            let wanted = size.get() - hydrated.tweets.len();
+            let entries = self.entries_above(me, above, wanted, &mut troubles).await;
+            let Some(last) = entries.last() else { break };
+            (above, more) = (last.tweet, entries.len() == wanted);
+            self.hydrate(&entries, &mut hydrated, &mut troubles).await;
+        }
+        hydrated.tweets.reverse();
+        HomePage {
+            more,
+            ..hydrated.into_page(troubles)
+        }
+    }
+
+    /// How much there is above an id. Reads no tweet, so that clients can ask often.
+    pub async fn news(&self, me: UserId, since: TweetId) -> News {
+        let extent = Extent::Newest(News::MOST + LOOK_AHEAD);
+        let opened = self.timelines.open(me, extent).await;
+        if let Ok(Opened {
+            window: Window::Read(list),
+            unfollowed,
+            celebs: Some(celebs),
+        }) = opened
+        {
+            let pushed: Vec<Entry> = list
+                .entries
+                .iter()
+                .filter(|entry| entry.tweet > since)
+                .copied()
+                .collect();
+            let (feeds, buried) = tokio::join!(
+                self.feeds.newest(&celebs, NEWEST),
+                self.cards.buried(&pushed)
+            );
+            let feeds: Result<Vec<Source>> = feeds.into_values().collect();
+            if let (Ok(mut sources), Ok(buried)) = (feeds, buried) {
+                sources.push(list);
+                let merged = merge(sources.iter(), NEWEST, &unfollowed);
+                let new = merged
+                    .entries
+                    .iter()
+                    .filter(|entry| entry.tweet > since && !buried.contains(&entry.tweet));
+                let news = News::new(new.map(|entry| entry.tweet), Troubles::default());
+                if merged.floor <= since || news.capped {
+                    return news;
+                }
+            }
+        }
+        // Something is missing or did not answer: walk as for a page.
+        let size = PageSize::MAX_SIZE;
+        let mut walk = Walk::begin(self, me, None, size).await;
+        let entries = self.not_buried(&mut walk, size.get()).await;
+        News::new(
+            entries
+                .iter()
+                .map(|entry| entry.tweet)
+                .filter(|tweet| *tweet > since),
+            walk.troubles,
+        )
+    }
+
+    /// The next entries without those that have a tombstone.
+    async fn not_buried(&self, walk: &mut Walk<'_>, count: usize) -> Vec<Entry> {
+        let mut alive = Vec::new();
+        while alive.len() < count {
+            let mut entries = walk.take(count - alive.len()).await;
             if entries.is_empty() {
                 break;
             }
-            let tweets = self.hydrate(&entries, &mut users, &mut walk.troubles).await;
-            page.tweets.extend(tweets);
+            let buried = self.cards.buried(&entries).await;
+            let buried = walk
+                .troubles
+                .note(Trouble::CacheUnavailable, buried)
+                .unwrap_or_default();
+            entries.retain(|entry| !buried.contains(&entry.tweet));
+            alive.extend(entries);
         }
-        page.more = page.tweets.len() == size.get() && walk.has_more();
-        page.troubles = walk.troubles;
-        for tweet in &page.tweets {
-            page.users.extend(users.remove(&tweet.author_id));
-        }
-        page
+        alive
     }
 
-    /// The tweets behind the entries, without those that were deleted, and their authors' cards.
-    async fn hydrate(
+    /// The oldest entries above an id, oldest first. Read from the cache where it reaches that deep, and else from the
+    /// tables, upwards.
+    async fn entries_above(
         &self,
-        entries: &[Entry],
-        users: &mut HashMap<UserId, User>,
+        me: UserId,
+        above: TweetId,
+        count: usize,
         troubles: &mut Troubles,
-    ) -> Vec<Tweet> {
+    ) -> Vec<Entry> {
+        let covers = |source: &Source| source.floor.get() <= above.get() + 1;
+        let opened = troubles.note(
+            Trouble::CacheUnavailable,
+            self.timelines.open(me, Extent::Whole).await,
+        );
+        let (window, hidden, celebs) = match opened {
+            None => (Window::Missing, HashSet::new(), Vec::new()),
+            Some(Opened {
+                window,
+                unfollowed,
+                celebs: Some(celebs),
+            }) => (window, unfollowed, celebs),
+            Some(Opened {
+                window,
+                unfollowed,
+                celebs: None,
+            }) => {
+                let found = self.find_celebs(me).await;
+                (
+                    window,
+                    unfollowed,
+                    troubles
+                        .note(Trouble::CelebritiesUnavailable, found)
+                        .unwrap_or_default(),
+                )
+            }
+        };
+        let mut sources = Vec::new();
+        let (mut read, mut unread) = (HashSet::new(), Vec::new());
+        for (author, source) in self.feeds.newest(&celebs, NEWEST).await {
+            match source {
+                Ok(source) if covers(&source) => {
+                    read.insert(author);
+                    sources.push(source);
+                }
+                _ => unread.push(author),
+            }
+        }
+        match window {
+            Window::Read(list) if covers(&list) => sources.push(list),
+            _ => {
+                let following = self.follows.following(me).await;
+                unread = troubles
+                    .note(Trouble::TablesUnavailable, following)
+                    .unwrap_or(unread);
+                unread.retain(|author| !read.contains(author));
+                unread.push(me);
+            }
+        }
+        let queries: Vec<_> = unread
+            .into_iter()
+            .map(|author| self.tweets.oldest_entries(author, above, count))
+            .collect();
+        let answers: Vec<Result<Vec<Entry>>> = stream::iter(queries)
+            .buffer_unordered(CONCURRENCY)
+            .collect()
+            .await;
+        for answer in answers {
+            let entries = troubles
+                .note(Trouble::TablesUnavailable, answer)
+                .unwrap_or_default();
+            sources.push(Source {
+                entries,
+                floor: ALL_KNOWN,
+            });
+        }
+        let merged = merge(
+            sources
+                .iter()
+                .map(|source| source.above(above))
+                .collect::<Vec<_>>()
+                .iter(),
+            NEWEST,
+            &hidden,
+        );
+        merged.entries.into_iter().rev().take(count).collect()
+    }
+
+    /// Adds the tweets behind the entries, without those that were deleted, and their authors' cards.
+    async fn hydrate(&self, entries: &[Entry], hydrated: &mut Hydrated, troubles: &mut Troubles) {
+        let users = &mut hydrated.users;
         let authors: BTreeSet<UserId> = entries
             .iter()
             .map(|entry| entry.author)
@@ -155,15 +415,15 @@ impl HomeTimelines {
         users.extend(found.users);
         let mut read: HashMap<TweetId, Tweet> =
             read.into_iter().map(|tweet| (tweet.id, tweet)).collect();
-        let tweets = entries
-            .iter()
-            .zip(found.tweets)
-            .filter_map(|(entry, lookup)| match lookup {
+        for (entry, lookup) in entries.iter().zip(found.tweets) {
+            let tweet = match lookup {
                 Lookup::Found(tweet) => Some(tweet),
-                Lookup::Deleted => None,
+                Lookup::Deleted => continue,
                 Lookup::Unknown => read.remove(&entry.tweet),
-            });
-        tweets.collect()
+            };
+            hydrated.alive.push(*entry);
+            hydrated.tweets.extend(tweet);
+        }
     }
 
     async fn followees(&self, me: UserId) -> Result<Followees> {
