@@ -36,6 +36,9 @@ struct Meta {
     /// Where to go on above a page that was asked for by `since_id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_since_id: Option<TweetId>,
+    /// Said on the page that reaches what was read before, as the read marker has it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    caught_up: bool,
     /// Is it certain that nothing is missing that should be on this page?
     complete: bool,
     /// Why it is not.
@@ -118,6 +121,7 @@ impl Body {
                 oldest_id: page.tweets.last().map(|tweet| tweet.id),
                 next_cursor,
                 next_since_id,
+                caught_up: page.caught_up,
                 complete: page.troubles.is_empty(),
                 reasons: page.troubles,
             },

@@ -24,7 +24,7 @@ use crate::domain::{Entry, PageSize, Tier, Tweet, TweetId, User, UserId};
 use crate::stores::cards::{Found, Lookup};
 use crate::stores::timelines::{Extent, Opened};
 use crate::stores::tweets::NEWEST;
-use crate::stores::{Cards, Celebs, Follows, Timelines, Tweets, Users};
+use crate::stores::{Cards, Celebs, Follows, Markers, Timelines, Tweets, Users};
 use crate::{Error, Result};
 
 /// Entries read beyond a page's size, so that the page usually lies above the window's floor.
@@ -38,6 +38,7 @@ pub struct HomeTimelines {
     pub celebs: Celebs,
     pub feeds: FeedReader,
     pub cards: Cards,
+    pub markers: Markers,
     pub follows: Follows,
     pub tweets: Tweets,
     pub users: Users,
@@ -55,6 +56,8 @@ pub struct HomePage {
     pub troubles: Troubles,
     /// Changes when the page does.
     pub tag: String,
+    /// Does the page reach what was read before?
+    pub caught_up: bool,
 }
 
 /// What is above an id.
@@ -109,9 +112,9 @@ impl Hydrated {
 }
 
 /// A weak entity tag: the same for the same tweets of the same reader.
-fn tag<'a>(me: UserId, entries: impl Iterator<Item = &'a Entry>) -> String {
+fn tag<'a>(me: UserId, last_read: TweetId, entries: impl Iterator<Item = &'a Entry>) -> String {
     let mut hasher = DefaultHasher::new();
-    me.hash(&mut hasher);
+    (me, last_read).hash(&mut hasher);
     entries.for_each(|entry| entry.hash(&mut hasher));
     format!("W/\"{:016x}\"", hasher.finish())
 }
@@ -167,7 +170,7 @@ impl HomeTimelines {
         let mut next = Vec::new();
         if let Some(known_tag) = known_tag {
             next = self.not_buried(&mut walk, size.get()).await;
-            if walk.troubles.is_empty() && known_tag == tag(me, next.iter()) {
+            if walk.troubles.is_empty() && known_tag == tag(me, walk.last_read, next.iter()) {
                 return None;
             }
         }
@@ -190,10 +193,16 @@ impl HomeTimelines {
             }
         }
         let more = hydrated.tweets.len() == size.get() && walk.has_more();
-        let tag = tag(me, hydrated.alive.iter().take(size.get()));
+        let tag = tag(me, walk.last_read, hydrated.alive.iter().take(size.get()));
+        let reached = hydrated
+            .tweets
+            .last()
+            .is_some_and(|oldest| oldest.id <= walk.last_read);
+        let caught_up = reached && below.is_none_or(|below| below > walk.last_read);
         Some(HomePage {
             more,
             tag,
+            caught_up,
             ..hydrated.into_page(walk.troubles)
         })
     }
@@ -226,6 +235,7 @@ impl HomeTimelines {
             window: Window::Read(list),
             unfollowed,
             celebs: Some(celebs),
+            ..
         }) = opened
         {
             let pushed: Vec<Entry> = list
@@ -304,11 +314,13 @@ impl HomeTimelines {
                 window,
                 unfollowed,
                 celebs: Some(celebs),
+                ..
             }) => (window, unfollowed, celebs),
             Some(Opened {
                 window,
                 unfollowed,
                 celebs: None,
+                ..
             }) => {
                 let found = self.find_celebs(me).await;
                 (
@@ -518,6 +530,8 @@ struct Walk<'a> {
     feeds: HashMap<UserId, Source>,
     /// Merged and not taken yet; newest first.
     known: VecDeque<Entry>,
+    /// The newest tweet that was read before; 0 where that is not known.
+    last_read: TweetId,
     troubles: Troubles,
 }
 
@@ -542,6 +556,7 @@ impl<'a> Walk<'a> {
             list_rest: ListRest::Tables,
             feeds: HashMap::new(),
             known: VecDeque::new(),
+            last_read: ALL_KNOWN,
             troubles: Troubles::default(),
         };
         // Without the cache nothing is known: the walk goes on with the tables, for all authors alike.
@@ -560,8 +575,19 @@ impl<'a> Walk<'a> {
             window,
             unfollowed,
             celebs,
+            last_read,
         } = self.troubles.note(Trouble::CacheUnavailable, opened)?;
         self.hidden.extend(unfollowed);
+        self.last_read = match last_read {
+            Some(last_read) => last_read,
+            // A page without its marker is a page all the same.
+            None => self
+                .home
+                .markers
+                .get(self.me)
+                .await
+                .map_or(ALL_KNOWN, |marker| marker.last_read),
+        };
         (self.list, self.list_rest) = match window {
             Window::Read(source) => {
                 let more = matches!(extent, Extent::Newest(count) if source.entries.len() == count);

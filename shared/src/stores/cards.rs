@@ -21,7 +21,7 @@ const PROFILE_SECONDS: u64 = 24 * 3600;
 const COUNTS_SECONDS: u64 = 7 * 24 * 3600;
 
 static SET_COUNTS: LazyLock<Script> =
-    LazyLock::new(|| Script::new(include_str!("scripts/set_counts.lua")));
+    LazyLock::new(|| Script::new(include_str!("scripts/set_versioned.lua")));
 
 #[derive(Clone)]
 pub struct Cards {

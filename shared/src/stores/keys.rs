@@ -37,6 +37,11 @@ pub(crate) fn my_celebs_fill(user: UserId) -> String {
     format!("my_celebs_fill:{{{user}}}")
 }
 
+/// How far the user has read.
+pub(crate) fn marker(user: UserId) -> String {
+    format!("marker:{{{user}}}")
+}
+
 pub(crate) fn user_counts(user: UserId) -> String {
     format!("user_counts:{{{user}}}")
 }
