@@ -54,6 +54,11 @@ pub(crate) fn tweet(tweet: TweetId) -> String {
     format!("tweet:{{{tweet}}}")
 }
 
+/// What became of the tweet's delivery.
+pub(crate) fn receipt(tweet: TweetId) -> String {
+    format!("receipt:{{{tweet}}}")
+}
+
 pub(crate) fn identity(sub: &str) -> String {
     format!("identity:{{{sub}}}")
 }
