@@ -101,7 +101,7 @@ impl FanOut {
             followers = served,
             delivered,
             handed_over,
-            late_ms,
+            age_ms = late_ms,
             "fan-out page delivered"
         );
         Ok(())

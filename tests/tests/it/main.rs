@@ -6,5 +6,6 @@ mod counts;
 mod fan_out;
 mod faults;
 mod flush;
+mod never_lies;
 mod redelivery;
 mod timeline;
