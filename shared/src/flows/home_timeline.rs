@@ -488,7 +488,7 @@ impl HomeTimelines {
         let source = match read.await {
             Ok(source) => source,
             Err(error) => {
-                self.timelines.release_rebuild(me).await?;
+                self.timelines.release_rebuild(me, token).await?;
                 return Err(error);
             }
         };

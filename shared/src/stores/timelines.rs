@@ -28,6 +28,9 @@ const REBUILD_LOCK_MS: u64 = 10_000;
 
 static INSERT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/insert.lua")));
 static MERGE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/merge.lua")));
+static TRIM: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/trim.lua")));
+static RELEASE: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("scripts/release.lua")));
 static REMOVE_AUTHOR: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("scripts/remove_author.lua")));
 
@@ -140,13 +143,14 @@ impl Timelines {
             .zip(&lengths)
             .filter(|(_, length)| **length > CAP + SLACK);
         let trims = overgrown.map(|(user, _)| {
-            cmd("LTRIM")
-                .arg(keys::home_timeline(*user))
-                .arg(0)
-                .arg(CAP - 1)
-                .take()
+            (
+                vec![keys::home_timeline(*user)],
+                vec![CAP.to_string().into_bytes()],
+            )
         });
-        self.redis.run::<Value>(trims.collect::<Vec<_>>()).await?;
+        self.redis
+            .run_script::<Value>(&TRIM, trims.collect::<Vec<_>>())
+            .await?;
         Ok(lengths.into_iter().filter(|length| *length > 0).count())
     }
 
@@ -175,15 +179,18 @@ impl Timelines {
             .arg(REBUILD_LOCK_MS)
             .take();
         let last = cmd("LINDEX").arg(&list).arg(-1).take();
-        let answers: Vec<Option<Vec<u8>>> = self.redis.run([take_lock, last]).await?;
-        let [Some(_), last] = answers.as_slice() else {
+        let answers: Vec<Value> = self.redis.run([take_lock, last]).await?;
+        let [Value::Okay, last] = answers.as_slice() else {
             return Ok(None);
         };
+        let token = RebuildToken(token);
+        let last: Option<Vec<u8>> =
+            from_redis_value(last.clone()).map_err(redis::RedisError::from)?;
         if matches!(Window::new(decode(last.as_slice())?), Window::Read(_)) {
-            self.release_rebuild(user).await?;
+            self.release_rebuild(user, token).await?;
             return Ok(None);
         }
-        let marker = ListEnd::Building(token).to_entry().to_bytes();
+        let marker = ListEnd::Building(token.0).to_entry().to_bytes();
         // Whatever an abandoned rebuild left behind goes: only what is pushed behind our marker is known to be whole.
         let create = [
             cmd("DEL").arg(&list).take(),
@@ -191,7 +198,7 @@ impl Timelines {
             self.renew(list),
         ];
         self.redis.run::<Value>(create).await?;
-        Ok(Some(RebuildToken(token)))
+        Ok(Some(token))
     }
 
     /// Fills the list with what was read from the tables since [`Self::begin_rebuild`]. `bottom` says that the tables
@@ -210,14 +217,18 @@ impl Timelines {
             Vec::new()
         };
         let done = self.merge(user, building, end, entries).await?;
-        self.release_rebuild(user).await?;
+        self.release_rebuild(user, token).await?;
         Ok(done)
     }
 
     /// Gives the right to rebuild back, so that the next reader need not wait for it to run out.
-    pub async fn release_rebuild(&self, user: UserId) -> Result<()> {
+    pub async fn release_rebuild(&self, user: UserId, token: RebuildToken) -> Result<()> {
+        let call = (
+            vec![keys::rebuild(user)],
+            vec![token.0.to_string().into_bytes()],
+        );
         self.redis
-            .one::<Value>(cmd("DEL").arg(keys::rebuild(user)).take())
+            .run_script::<Value>(&RELEASE, [call])
             .await
             .map(drop)
     }

@@ -7,6 +7,12 @@ redis.call('DEL', KEYS[2])
 if redis.call('EXISTS', KEYS[1]) == 0 then
   return 0
 end
+-- A feed that was cut is whole from its lowest member upwards. What is older is in the table.
+local lowest = redis.call('ZRANGE', KEYS[1], 0, 0)[1]
+-- Members are digits in fixed width, so their order as texts is the order of ids.
+if lowest ~= 'bottom' and ARGV[2] < lowest then
+  return 0
+end
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
 local extra = redis.call('ZCARD', KEYS[1]) - tonumber(ARGV[3])
 if extra > 0 then

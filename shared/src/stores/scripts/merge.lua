@@ -72,6 +72,11 @@ for _, entry in ipairs(all) do
   end
 end
 local most = tonumber(ARGV[2])
+if #result > most and not rebuilding and marker ~= '' and marker ~= string.rep('\0', ENTRY) then
+  -- Somebody is still filling this list. Without their marker it would pass for whole, so it goes.
+  redis.call('DEL', KEYS[1])
+  return 1
+end
 if #result > most then
   for i = #result, most + 1, -1 do
     result[i] = nil
