@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run test fmt lint build watch invoke seed clean redis check-template
+.PHONY: help setup run test fmt lint build watch invoke seed receipt clean redis check-template
 
 VENV := .venv
 TOOLS := $(VENV)/.tools
@@ -72,6 +72,13 @@ invoke: $(TOOLS) ## Send a function its event through `make watch` (FUNCTION=hom
 
 seed: ## Fill a running local cloud with people, follows and tweets
 	@cargo run --quiet --package roost-tests --bin seed
+
+receipt: ## Show what became of a tweet's delivery on a running local cloud (TWEET=<id>)
+	@test -n "$(TWEET)" || { echo "which one? make receipt TWEET=<id>" >&2; exit 1; }
+	@test -f $(ROOST_STATE_DIR)/endpoints.json || { echo "no local cloud: start one with 'make run' in another terminal" >&2; exit 1; }
+	@url=$$(python3 -c 'import json; print(json.load(open("$(ROOST_STATE_DIR)/endpoints.json"))["redis"])'); \
+	  receipt=$$(redis-cli -u "$$url" HGETALL 'receipt:{$(TWEET)}' | paste - - ); \
+	  test -n "$$receipt" && echo "$$receipt" || { echo "there is no receipt for tweet $(TWEET)" >&2; exit 1; }
 
 clean: ## Remove everything that was built or installed here
 	cargo clean

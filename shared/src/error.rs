@@ -46,6 +46,8 @@ pub enum Error {
     },
     #[error("redis failed")]
     Redis(#[from] redis::RedisError),
+    #[error("redis did not answer a moment ago and was not asked")]
+    RedisDown,
     /// Something stored or received does not have the shape that we write.
     #[error("cannot read {what}")]
     Unreadable {

@@ -5,13 +5,14 @@ use shared::domain::{Entry, UserId};
 use shared::flows::fan_out::FanOut;
 use shared::flows::tiers;
 use shared::runtime::{batch, now_millis};
-use shared::stores::{Cards, Feeds, Tiers, Timelines, Users};
+use shared::stores::{Cards, Feeds, Receipts, Tiers, Timelines, Users};
 use shared::{Error, Result};
 
 pub(crate) struct FanOutTweets {
     pub(crate) fan_out: FanOut,
     pub(crate) timelines: Timelines,
     pub(crate) feeds: Feeds,
+    pub(crate) receipts: Receipts,
     pub(crate) cards: Cards,
     pub(crate) users: Users,
     pub(crate) tiers: Tiers,
@@ -45,6 +46,8 @@ impl FanOutTweets {
             .ok_or(Error::GaveUp("finding an author's tier"))?;
         if author.tier.pulls() {
             self.feeds.add(entry).await?;
+            let late_ms = now_millis().saturating_sub(entry.tweet.millis());
+            self.receipts.pulled(entry.tweet, late_ms).await?;
         }
         if author.tier.pushes() {
             self.fan_out.start(entry, author).await?;

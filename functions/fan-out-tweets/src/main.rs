@@ -4,9 +4,7 @@ mod handler;
 
 use shared::flows::fan_out::FanOut;
 use shared::runtime::{aws::Aws, batch, config::Config, telemetry};
-use shared::stores::{
-    Cards, EventStream, Feeds, Follows, Redis, Tiers, Timelines, Users, tiers::policy,
-};
+use shared::stores::{Cards, Feeds, Receipts, Redis, Tiers, Timelines, Users, tiers::policy};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
@@ -14,18 +12,11 @@ async fn main() -> Result<(), lambda_runtime::Error> {
     let config = Config::from_env();
     let aws = Aws::from_env().await;
     let redis = Redis::new(&config)?;
-    let timelines = Timelines::new(redis.clone(), &config)?;
-    let pages = EventStream::new(&aws, config.fan_out_pages_stream()?);
-    let fan_out = FanOut::new(
-        Follows::new(&aws, &config)?,
-        timelines.clone(),
-        pages,
-        &config,
-    )?;
     let handler = handler::FanOutTweets {
-        fan_out,
-        timelines,
+        fan_out: FanOut::new(&aws, redis.clone(), &config)?,
+        timelines: Timelines::new(redis.clone(), &config)?,
         feeds: Feeds::new(redis.clone()),
+        receipts: Receipts::new(redis.clone()),
         cards: Cards::new(redis),
         users: Users::new(&aws, &config)?,
         tiers: Tiers::new(&aws, &config)?,

@@ -1,10 +1,10 @@
 use lambda_http::Request;
 use serde::Serialize;
-use shared::Result;
-use shared::domain::{Cursor, Tweet, TweetId, User};
-use shared::flows::home_timeline::{HomePage, HomeTimelines};
-use shared::runtime::http::{self, HttpResponse};
+use shared::domain::{Cursor, PageSize, Tweet, TweetId, User};
+use shared::flows::home_timeline::{HomePage, HomeTimelines, Troubles};
+use shared::runtime::http::{self, HttpResponse, header};
 use shared::stores::Identities;
+use shared::{Error, Result};
 
 pub(crate) struct HomeTimeline {
     pub(crate) home: HomeTimelines,
@@ -33,29 +33,97 @@ struct Meta {
     oldest_id: Option<TweetId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<TweetId>,
-    /// Is nothing missing that should be on this page?
+    /// Where to go on above a page that was asked for by `since_id`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_since_id: Option<TweetId>,
+    /// Said on the page that reaches what was read before, as the read marker has it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    caught_up: bool,
+    /// Is it certain that nothing is missing that should be on this page?
     complete: bool,
+    /// Why it is not.
+    #[serde(skip_serializing_if = "Troubles::is_empty")]
+    reasons: Troubles,
 }
 
 impl HomeTimeline {
     pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
         let me = http::caller(&request, &self.identities).await?;
         let (size, cursor) = (http::page_size(&request)?, http::cursor(&request)?);
-        let page = self.home.page(me, cursor.map(Cursor::tweet), size).await?;
-        http::ok(&Body::from(page))
+        match (cursor, http::tweet_id(&request, "since_id")?) {
+            (Some(_), Some(_)) => Err(Error::Malformed(
+                "a page has a cursor or a since_id, not both".to_owned(),
+            )),
+            (None, Some(since)) => {
+                let page = self.home.page_above(me, since, size).await;
+                http::ok(&Body::above(page))
+            }
+            (cursor, None) => {
+                let known_tag = http::if_none_match(&request);
+                match self
+                    .home
+                    .page(me, cursor.map(Cursor::tweet), size, known_tag)
+                    .await
+                {
+                    Some(page) => below(page, size),
+                    None => http::not_modified(),
+                }
+            }
+        }
     }
 }
 
-impl From<HomePage> for Body {
-    fn from(page: HomePage) -> Self {
-        let oldest_id = page.tweets.last().map(|tweet| tweet.id);
+fn below(page: HomePage, size: PageSize) -> Result<HttpResponse> {
+    let (tag, complete) = (page.tag.clone(), page.troubles.is_empty());
+    let body = Body::below(page);
+    let mut response =
+        http::with_header(http::ok(&body)?, header::CACHE_CONTROL, "private, no-cache")?;
+    // What may lack something is not worth remembering.
+    if complete {
+        response = http::with_header(response, header::ETAG, &tag)?;
+    }
+    if let Some(next) = body.meta.next_cursor {
+        let link = format!(
+            "</v1/home_timeline?limit={}&cursor={next}>; rel=\"next\"",
+            size.get()
+        );
+        response = http::with_header(response, header::LINK, &link)?;
+    }
+    Ok(response)
+}
+
+impl Body {
+    /// A page that is read on downwards.
+    fn below(page: HomePage) -> Self {
+        let oldest = page
+            .tweets
+            .last()
+            .map(|tweet| tweet.id)
+            .filter(|_| page.more);
+        Self::new(page, oldest, None)
+    }
+
+    /// A page that is read on upwards.
+    fn above(page: HomePage) -> Self {
+        let newest = page
+            .tweets
+            .first()
+            .map(|tweet| tweet.id)
+            .filter(|_| page.more);
+        Self::new(page, None, newest)
+    }
+
+    fn new(page: HomePage, next_cursor: Option<TweetId>, next_since_id: Option<TweetId>) -> Self {
         Self {
             meta: Meta {
                 result_count: page.tweets.len(),
                 newest_id: page.tweets.first().map(|tweet| tweet.id),
-                oldest_id,
-                next_cursor: oldest_id.filter(|_| page.more),
-                complete: true,
+                oldest_id: page.tweets.last().map(|tweet| tweet.id),
+                next_cursor,
+                next_since_id,
+                caught_up: page.caught_up,
+                complete: page.troubles.is_empty(),
+                reasons: page.troubles,
             },
             data: page.tweets,
             includes: Includes { users: page.users },
@@ -80,7 +148,7 @@ mod tests {
 
     #[test]
     fn an_empty_page_says_that_it_is_complete() {
-        let body = serde_json::to_value(Body::from(HomePage::default())).expect("serializes");
+        let body = serde_json::to_value(Body::below(HomePage::default())).expect("serializes");
         let meta = serde_json::json!({ "result_count": 0, "complete": true });
         assert_eq!(
             body,

@@ -4,7 +4,9 @@ mod handler;
 
 use shared::flows::{feeds::FeedReader, home_timeline::HomeTimelines};
 use shared::runtime::{aws::Aws, config::Config, http, telemetry};
-use shared::stores::{Cards, Celebs, Feeds, Follows, Identities, Redis, Timelines, Tweets, Users};
+use shared::stores::{
+    Cards, Celebs, Feeds, Follows, Identities, Markers, Redis, Timelines, Tweets, Users,
+};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
@@ -20,7 +22,8 @@ async fn main() -> Result<(), lambda_http::Error> {
             timelines: Timelines::new(redis.clone(), &config)?,
             celebs: Celebs::new(redis.clone()),
             feeds: FeedReader::new(Feeds::new(redis.clone()), tweets.clone()),
-            cards: Cards::new(redis),
+            cards: Cards::new(redis.clone()),
+            markers: Markers::new(&aws, redis, &config)?,
             follows: Follows::new(&aws, &config)?,
             tweets,
             users,

@@ -33,7 +33,7 @@ impl ReconcileCounts {
         tiers::review(&self.tiers, &self.users, &self.cards, &self.policy, &rows).await?;
         self.drifts.set_position(next).await?;
         tracing::info!(users = rows.len(), repaired, "counts reconciled");
-        metrics::count("CountDriftsRepaired", repaired);
+        metrics::emit(&[("CountDriftsRepaired", "Count", repaired)]);
         Ok(())
     }
 

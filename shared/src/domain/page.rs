@@ -10,6 +10,7 @@ pub struct PageSize(u8);
 impl PageSize {
     pub const MAX: u8 = 100;
     pub const DEFAULT: Self = Self(20);
+    pub const MAX_SIZE: Self = Self(Self::MAX);
 
     pub fn parse(text: &str) -> Result<Self> {
         text.parse()

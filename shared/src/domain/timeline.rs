@@ -81,6 +81,34 @@ impl Source {
             floor: NOTHING_KNOWN,
         }
     }
+
+    /// No entries, and nothing more to come.
+    pub const fn end() -> Self {
+        Self {
+            entries: Vec::new(),
+            floor: ALL_KNOWN,
+        }
+    }
+
+    /// Only what lies above an id, which the source must reach.
+    pub fn above(&self, id: TweetId) -> Self {
+        let entries = self
+            .entries
+            .iter()
+            .filter(|entry| entry.tweet > id)
+            .copied()
+            .collect();
+        Self {
+            entries,
+            floor: ALL_KNOWN,
+        }
+    }
+
+    /// Goes on with what was read below this source's floor.
+    pub fn extend(&mut self, deeper: Self) {
+        self.entries.extend(deeper.entries);
+        self.floor = deeper.floor;
+    }
 }
 
 /// What the head of a cached list turned out to be.

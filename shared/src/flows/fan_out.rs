@@ -7,11 +7,12 @@
 use crate::Result;
 use crate::domain::event::FanOutPage;
 use crate::domain::{Entry, FollowerRange, UserId};
-use crate::runtime;
+use crate::runtime::aws::Aws;
 use crate::runtime::config::Config;
+use crate::runtime::{self, metrics};
 use crate::stores::cards::TierAndEpoch;
 use crate::stores::follows::IdPage;
-use crate::stores::{EventStream, Follows, Timelines};
+use crate::stores::{EventStream, Follows, Receipts, Redis, Timelines};
 
 /// Followers read by one query.
 const QUERY: usize = 1_000;
@@ -20,21 +21,18 @@ pub struct FanOut {
     follows: Follows,
     timelines: Timelines,
     pages: EventStream,
+    receipts: Receipts,
     /// Followers that one invocation serves.
     page_size: usize,
 }
 
 impl FanOut {
-    pub fn new(
-        follows: Follows,
-        timelines: Timelines,
-        pages: EventStream,
-        config: &Config,
-    ) -> Result<Self> {
+    pub fn new(aws: &Aws, redis: Redis, config: &Config) -> Result<Self> {
         Ok(Self {
-            follows,
-            timelines,
-            pages,
+            follows: Follows::new(aws, config)?,
+            timelines: Timelines::new(redis.clone(), config)?,
+            pages: EventStream::new(aws, config.fan_out_pages_stream()?),
+            receipts: Receipts::new(redis),
             page_size: config.fan_out_page_size()?,
         })
     }
@@ -91,13 +89,19 @@ impl FanOut {
                 )
             }))
             .await?;
+        let late_ms = runtime::now_millis().saturating_sub(page.tweet_id.millis());
+        self.receipts.add(&page, served, delivered, late_ms).await?;
+        metrics::emit(&[
+            ("Deliveries", "Count", delivered as u64),
+            ("FanOutLag", "Milliseconds", late_ms),
+        ]);
         tracing::info!(
             tweet_id = %page.tweet_id,
             depth = page.depth,
             followers = served,
             delivered,
             handed_over,
-            age_ms = runtime::now_millis().saturating_sub(page.tweet_id.millis()),
+            age_ms = late_ms,
             "fan-out page delivered"
         );
         Ok(())

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, stream};
 
 use crate::Result;
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source};
@@ -47,28 +47,29 @@ impl FeedReader {
         }
     }
 
-    /// Of each author the newest tweets below an id. At most one round trip to Redis where the feeds are there.
+    /// Of each author the newest tweets below an id. At most one round trip to Redis where the feeds are there. One
+    /// feed that cannot be read does not fail the others.
     pub async fn newest(
         &self,
         authors: &[UserId],
         below: TweetId,
-    ) -> Result<HashMap<UserId, Source>> {
+    ) -> HashMap<UserId, Result<Source>> {
         let mut sources = self.recall(authors, below);
         let unknown: Vec<(UserId, TweetId)> = authors
             .iter()
             .filter(|author| !sources.contains_key(author))
             .map(|author| (*author, below))
             .collect();
-        let read = self.read(&unknown, HEAD).await?;
+        let read = self.read(&unknown, HEAD).await;
         if below == NEWEST {
             self.remember(&read);
         }
         sources.extend(read);
-        Ok(sources)
+        sources
     }
 
     /// The next tweets of feeds that were read down to these ids.
-    pub async fn deeper(&self, from: &[(UserId, TweetId)]) -> Result<HashMap<UserId, Source>> {
+    pub async fn deeper(&self, from: &[(UserId, TweetId)]) -> HashMap<UserId, Result<Source>> {
         self.read(from, DEEPER).await
     }
 
@@ -76,31 +77,35 @@ impl FeedReader {
         &self,
         from: &[(UserId, TweetId)],
         count: usize,
-    ) -> Result<HashMap<UserId, Source>> {
+    ) -> HashMap<UserId, Result<Source>> {
         if from.is_empty() {
-            return Ok(HashMap::new());
+            return HashMap::new();
         }
-        let cached = self.feeds.read(from, count).await?;
+        let cached = self.feeds.read(from, count).await.unwrap_or_else(|error| {
+            tracing::warn!(error = error.chain(), "feeds are read from the table");
+            vec![None; from.len()]
+        });
         let reads: Vec<_> = from
             .iter()
             .zip(cached)
             .map(|(&(author, below), cached)| async move {
                 match cached {
-                    Some(source) => Ok((author, source)),
-                    None => Ok((author, self.read_table(author, below, count).await?)),
+                    Some(source) => (author, Ok(source)),
+                    None => (author, self.read_table(author, below, count).await),
                 }
             })
             .collect();
         stream::iter(reads)
             .buffer_unordered(CONCURRENCY)
-            .try_collect()
+            .collect()
             .await
     }
 
     /// What Redis does not have: a feed that is missing, which is filled on the way, or what lies below all it keeps.
     async fn read_table(&self, author: UserId, below: TweetId, count: usize) -> Result<Source> {
+        // Where Redis does not answer there is nothing to fill.
         if below == NEWEST
-            && let Some(token) = self.feeds.begin_fill(author).await?
+            && let Ok(Some(token)) = self.feeds.begin_fill(author).await
         {
             return Ok(self.fill(author, token).await?.0);
         }
@@ -144,27 +149,26 @@ impl FeedReader {
         self.feeds.drop(author).await
     }
 
-    fn recall(&self, authors: &[UserId], below: TweetId) -> HashMap<UserId, Source> {
+    fn recall(&self, authors: &[UserId], below: TweetId) -> HashMap<UserId, Result<Source>> {
         let remembered = self.remembered();
         let fresh = authors.iter().filter_map(|author| {
             let (read_at, source) = remembered.get(author)?;
             let useful = read_at.elapsed() < FRESH && source.floor < below;
-            useful.then(|| (*author, source.clone()))
+            useful.then(|| (*author, Ok(source.clone())))
         });
         fresh.collect()
     }
 
-    fn remember(&self, sources: &HashMap<UserId, Source>) {
+    fn remember(&self, sources: &HashMap<UserId, Result<Source>>) {
         let mut remembered = self.remembered();
         if remembered.len() + sources.len() > MOST_REMEMBERED {
             remembered.clear();
         }
         let now = Instant::now();
-        remembered.extend(
-            sources
-                .iter()
-                .map(|(author, source)| (*author, (now, source.clone()))),
-        );
+        let read = sources
+            .iter()
+            .filter_map(|(author, source)| Some((*author, (now, source.as_ref().ok()?.clone()))));
+        remembered.extend(read);
     }
 
     fn remembered(&self) -> MutexGuard<'_, HashMap<UserId, (Instant, Source)>> {

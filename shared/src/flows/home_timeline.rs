@@ -5,28 +5,40 @@
 //! stand in the way are read deeper: the list from its head to its end and on into the tables, a feed from memory to
 //! Redis and on into the table. What is missing from Redis is filled on the way.
 //! [`HomeTimelines::page`] takes entries from the walk until the page is full of tweets that still exist.
+//!
+//! A source that fails does not fail the page: it is made of what is left, and [`HomePage::troubles`] says so. Without
+//! Redis, everything is read from the tables.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use futures_util::{StreamExt, stream};
+
+use serde::Serialize;
 
 use super::feeds::FeedReader;
 use super::pull::Pull;
 use super::tiers::tiers_of;
-use crate::Result;
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source, Window, merge, target};
 use crate::domain::{Entry, PageSize, Tier, Tweet, TweetId, User, UserId};
-use crate::stores::cards::Lookup;
+use crate::stores::cards::{Found, Lookup};
 use crate::stores::timelines::{Extent, Opened};
 use crate::stores::tweets::NEWEST;
-use crate::stores::{Cards, Celebs, Follows, Timelines, Tweets, Users};
+use crate::stores::{Cards, Celebs, Follows, Markers, Timelines, Tweets, Users};
+use crate::{Error, Result};
 
 /// Entries read beyond a page's size, so that the page usually lies above the window's floor.
 const LOOK_AHEAD: usize = 80;
+
+/// Queries under way at once.
+const CONCURRENCY: usize = 32;
 
 pub struct HomeTimelines {
     pub timelines: Timelines,
     pub celebs: Celebs,
     pub feeds: FeedReader,
     pub cards: Cards,
+    pub markers: Markers,
     pub follows: Follows,
     pub tweets: Tweets,
     pub users: Users,
@@ -40,45 +52,350 @@ pub struct HomePage {
     pub users: Vec<User>,
     /// Is there something behind the last tweet?
     pub more: bool,
+    /// Why something may be missing; empty where nothing is.
+    pub troubles: Troubles,
+    /// Changes when the page does.
+    pub tag: String,
+    /// Does the page reach what was read before?
+    pub caught_up: bool,
+}
+
+/// What is above an id.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct News {
+    pub count: usize,
+    /// Are there more than were counted?
+    pub capped: bool,
+    pub newest: Option<TweetId>,
+    pub troubles: Troubles,
+}
+
+impl News {
+    /// The most that are counted.
+    pub const MOST: usize = 99;
+
+    /// `tweets` newest first.
+    fn new(tweets: impl Iterator<Item = TweetId>, troubles: Troubles) -> Self {
+        let tweets: Vec<TweetId> = tweets.take(Self::MOST + 1).collect();
+        Self {
+            count: tweets.len().min(Self::MOST),
+            capped: tweets.len() > Self::MOST,
+            newest: tweets.first().copied(),
+            troubles,
+        }
+    }
+}
+
+/// A page as it fills.
+#[derive(Default)]
+struct Hydrated {
+    tweets: Vec<Tweet>,
+    users: HashMap<UserId, User>,
+    /// The entries without a tombstone: what the page's tag is made of.
+    alive: Vec<Entry>,
+}
+
+impl Hydrated {
+    fn into_page(mut self, troubles: Troubles) -> HomePage {
+        let users = self
+            .tweets
+            .iter()
+            .filter_map(|tweet| self.users.remove(&tweet.author_id))
+            .collect();
+        HomePage {
+            tweets: self.tweets,
+            users,
+            troubles,
+            ..HomePage::default()
+        }
+    }
+}
+
+/// A weak entity tag: the same for the same tweets of the same reader.
+fn tag<'a>(me: UserId, last_read: TweetId, entries: impl Iterator<Item = &'a Entry>) -> String {
+    let mut hasher = DefaultHasher::new();
+    (me, last_read).hash(&mut hasher);
+    entries.for_each(|entry| entry.hash(&mut hasher));
+    format!("W/\"{:016x}\"", hasher.finish())
+}
+
+/// What did not answer while a page was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trouble {
+    /// Redis did not answer.
+    CacheUnavailable,
+    /// The tables did not answer where the cache did not know.
+    TablesUnavailable,
+    /// It could not be found out which followed authors are celebrities, or what one of them posted.
+    CelebritiesUnavailable,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Troubles(BTreeSet<Trouble>);
+
+impl Troubles {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The result, or `None` and a trouble: Redis' own where it is to blame, else `otherwise`.
+    fn note<T>(&mut self, otherwise: Trouble, result: Result<T>) -> Option<T> {
+        let error = match result {
+            Ok(value) => return Some(value),
+            Err(error) => error,
+        };
+        let trouble = match error {
+            Error::Redis(_) | Error::RedisDown => Trouble::CacheUnavailable,
+            _ => otherwise,
+        };
+        tracing::warn!(error = error.chain(), ?trouble, "page degraded");
+        self.0.insert(trouble);
+        None
+    }
 }
 
 impl HomeTimelines {
+    /// The page below an id, or the newest. `None` where the client has it already, as `known_tag` says; finding that
+    /// out reads no tweet.
     pub async fn page(
         &self,
         me: UserId,
         below: Option<TweetId>,
         size: PageSize,
-    ) -> Result<HomePage> {
-        let mut walk = Walk::begin(self, me, below, size).await?;
-        let mut page = HomePage::default();
-        let mut users = HashMap::new();
-        while page.tweets.len() < size.get() {
-            let entries = walk.take(size.get() - page.tweets.len()).await?;
+        known_tag: Option<&str>,
+    ) -> Option<HomePage> {
+        let mut walk = Walk::begin(self, me, below, size).await;
+        let mut next = Vec::new();
+        if let Some(known_tag) = known_tag {
+            next = self.not_buried(&mut walk, size.get()).await;
+            if walk.troubles.is_empty() && known_tag == tag(me, walk.last_read, next.iter()) {
+                return None;
+            }
+        }
+        let mut hydrated = Hydrated::default();
+        loop {
+            if next.is_empty() {
+                next = walk.take(size.get() - hydrated.tweets.len()).await;
+            }
+            if next.is_empty() {
+                break;
+            }
+            self.hydrate(
+                &std::mem::take(&mut next),
+                &mut hydrated,
+                &mut walk.troubles,
+            )
+            .await;
+            if hydrated.tweets.len() >= size.get() {
+                break;
+            }
+        }
+        let more = hydrated.tweets.len() == size.get() && walk.has_more();
+        let tag = tag(me, walk.last_read, hydrated.alive.iter().take(size.get()));
+        let reached = hydrated
+            .tweets
+            .last()
+            .is_some_and(|oldest| oldest.id <= walk.last_read);
+        let caught_up = reached && below.is_none_or(|below| below > walk.last_read);
+        Some(HomePage {
+            more,
+            tag,
+            caught_up,
+            ..hydrated.into_page(walk.troubles)
+        })
+    }
+
+    /// The page right above an id: the oldest tweets that are newer, newest first like on any page. So a client that
+    /// was away can close the gap to what it has seen without a hole.
+    pub async fn page_above(&self, me: UserId, since: TweetId, size: PageSize) -> HomePage {
+        let (mut hydrated, mut troubles, mut above) =
+            (Hydrated::default(), Troubles::default(), since);
+        let mut more = false;
+        while hydrated.tweets.len() < size.get() {
+            let wanted = size.get() - hydrated.tweets.len();
+            let entries = self.entries_above(me, above, wanted, &mut troubles).await;
+            let Some(last) = entries.last() else { break };
+            (above, more) = (last.tweet, entries.len() == wanted);
+            self.hydrate(&entries, &mut hydrated, &mut troubles).await;
+        }
+        hydrated.tweets.reverse();
+        HomePage {
+            more,
+            ..hydrated.into_page(troubles)
+        }
+    }
+
+    /// How much there is above an id. Reads no tweet, so that clients can ask often.
+    pub async fn news(&self, me: UserId, since: TweetId) -> News {
+        let extent = Extent::Newest(News::MOST + LOOK_AHEAD);
+        let opened = self.timelines.open(me, extent).await;
+        if let Ok(Opened {
+            window: Window::Read(list),
+            unfollowed,
+            celebs: Some(celebs),
+            ..
+        }) = opened
+        {
+            let pushed: Vec<Entry> = list
+                .entries
+                .iter()
+                .filter(|entry| entry.tweet > since)
+                .copied()
+                .collect();
+            let (feeds, buried) = tokio::join!(
+                self.feeds.newest(&celebs, NEWEST),
+                self.cards.buried(&pushed)
+            );
+            let feeds: Result<Vec<Source>> = feeds.into_values().collect();
+            if let (Ok(mut sources), Ok(buried)) = (feeds, buried) {
+                sources.push(list);
+                let merged = merge(sources.iter(), NEWEST, &unfollowed);
+                let new = merged
+                    .entries
+                    .iter()
+                    .filter(|entry| entry.tweet > since && !buried.contains(&entry.tweet));
+                let news = News::new(new.map(|entry| entry.tweet), Troubles::default());
+                if merged.floor <= since || news.capped {
+                    return news;
+                }
+            }
+        }
+        // Something is missing or did not answer: walk as for a page.
+        let size = PageSize::MAX_SIZE;
+        let mut walk = Walk::begin(self, me, None, size).await;
+        let entries = self.not_buried(&mut walk, size.get()).await;
+        News::new(
+            entries
+                .iter()
+                .map(|entry| entry.tweet)
+                .filter(|tweet| *tweet > since),
+            walk.troubles,
+        )
+    }
+
+    /// The next entries without those that have a tombstone.
+    async fn not_buried(&self, walk: &mut Walk<'_>, count: usize) -> Vec<Entry> {
+        let mut alive = Vec::new();
+        while alive.len() < count {
+            let mut entries = walk.take(count - alive.len()).await;
             if entries.is_empty() {
                 break;
             }
-            page.tweets
-                .extend(self.hydrate(&entries, &mut users).await?);
+            let buried = self.cards.buried(&entries).await;
+            let buried = walk
+                .troubles
+                .note(Trouble::CacheUnavailable, buried)
+                .unwrap_or_default();
+            entries.retain(|entry| !buried.contains(&entry.tweet));
+            alive.extend(entries);
         }
-        page.more = page.tweets.len() == size.get() && walk.has_more();
-        for tweet in &page.tweets {
-            page.users.extend(users.remove(&tweet.author_id));
-        }
-        Ok(page)
+        alive
     }
 
-    /// The tweets behind the entries, without those that were deleted, and their authors' cards.
-    async fn hydrate(
+    /// The oldest entries above an id, oldest first. Read from the cache where it reaches that deep, and else from the
+    /// tables, upwards.
+    async fn entries_above(
         &self,
-        entries: &[Entry],
-        users: &mut HashMap<UserId, User>,
-    ) -> Result<Vec<Tweet>> {
+        me: UserId,
+        above: TweetId,
+        count: usize,
+        troubles: &mut Troubles,
+    ) -> Vec<Entry> {
+        let covers = |source: &Source| source.floor.get() <= above.get() + 1;
+        let opened = troubles.note(
+            Trouble::CacheUnavailable,
+            self.timelines.open(me, Extent::Whole).await,
+        );
+        let (window, hidden, celebs) = match opened {
+            None => (Window::Missing, HashSet::new(), Vec::new()),
+            Some(Opened {
+                window,
+                unfollowed,
+                celebs: Some(celebs),
+                ..
+            }) => (window, unfollowed, celebs),
+            Some(Opened {
+                window,
+                unfollowed,
+                celebs: None,
+                ..
+            }) => {
+                let found = self.find_celebs(me).await;
+                (
+                    window,
+                    unfollowed,
+                    troubles
+                        .note(Trouble::CelebritiesUnavailable, found)
+                        .unwrap_or_default(),
+                )
+            }
+        };
+        let mut sources = Vec::new();
+        let (mut read, mut unread) = (HashSet::new(), Vec::new());
+        for (author, source) in self.feeds.newest(&celebs, NEWEST).await {
+            match source {
+                Ok(source) if covers(&source) => {
+                    read.insert(author);
+                    sources.push(source);
+                }
+                _ => unread.push(author),
+            }
+        }
+        match window {
+            Window::Read(list) if covers(&list) => sources.push(list),
+            _ => {
+                let following = self.follows.following(me).await;
+                unread = troubles
+                    .note(Trouble::TablesUnavailable, following)
+                    .unwrap_or(unread);
+                unread.retain(|author| !read.contains(author));
+                unread.push(me);
+            }
+        }
+        let queries: Vec<_> = unread
+            .into_iter()
+            .map(|author| self.tweets.oldest_entries(author, above, count))
+            .collect();
+        let answers: Vec<Result<Vec<Entry>>> = stream::iter(queries)
+            .buffer_unordered(CONCURRENCY)
+            .collect()
+            .await;
+        for answer in answers {
+            let entries = troubles
+                .note(Trouble::TablesUnavailable, answer)
+                .unwrap_or_default();
+            sources.push(Source {
+                entries,
+                floor: ALL_KNOWN,
+            });
+        }
+        let merged = merge(
+            sources
+                .iter()
+                .map(|source| source.above(above))
+                .collect::<Vec<_>>()
+                .iter(),
+            NEWEST,
+            &hidden,
+        );
+        merged.entries.into_iter().rev().take(count).collect()
+    }
+
+    /// Adds the tweets behind the entries, without those that were deleted, and their authors' cards.
+    async fn hydrate(&self, entries: &[Entry], hydrated: &mut Hydrated, troubles: &mut Troubles) {
+        let users = &mut hydrated.users;
         let authors: BTreeSet<UserId> = entries
             .iter()
             .map(|entry| entry.author)
             .filter(|author| !users.contains_key(author))
             .collect();
-        let mut found = self.cards.fetch(entries, &authors).await?;
+        let fetched = self.cards.fetch(entries, &authors).await;
+        let cache_answers = fetched.is_ok();
+        let mut found = troubles
+            .note(Trouble::CacheUnavailable, fetched)
+            .unwrap_or_else(|| Found::nothing(entries));
 
         let unknown: Vec<Entry> = entries
             .iter()
@@ -90,30 +407,35 @@ impl HomeTimelines {
             .into_iter()
             .filter(|author| !found.users.contains_key(author))
             .collect();
-        let (read, rows) =
-            tokio::try_join!(self.tweets.get_many(&unknown), self.users.rows(strangers))?;
-        if let Err(error) =
-            tokio::try_join!(self.cards.fill_tweets(&read), self.cards.fill_users(&rows))
+        let (read, rows) = tokio::join!(self.tweets.get_many(&unknown), self.users.rows(strangers));
+        let read = troubles
+            .note(Trouble::TablesUnavailable, read)
+            .unwrap_or_default();
+        let rows = troubles
+            .note(Trouble::TablesUnavailable, rows)
+            .unwrap_or_default();
+        if cache_answers
+            && let Err(error) =
+                tokio::try_join!(self.cards.fill_tweets(&read), self.cards.fill_users(&rows))
         {
             tracing::warn!(error = error.chain(), "cards not cached");
         }
 
-        found.users.extend(
-            rows.into_iter()
-                .map(|row| (UserId::new(row.user_id), row.into())),
-        );
+        found
+            .users
+            .extend(rows.into_iter().map(|row| (row.id(), row.into())));
         users.extend(found.users);
         let mut read: HashMap<TweetId, Tweet> =
             read.into_iter().map(|tweet| (tweet.id, tweet)).collect();
-        let tweets = entries
-            .iter()
-            .zip(found.tweets)
-            .filter_map(|(entry, lookup)| match lookup {
+        for (entry, lookup) in entries.iter().zip(found.tweets) {
+            let tweet = match lookup {
                 Lookup::Found(tweet) => Some(tweet),
-                Lookup::Deleted => None,
+                Lookup::Deleted => continue,
                 Lookup::Unknown => read.remove(&entry.tweet),
-            });
-        Ok(tweets.collect())
+            };
+            hydrated.alive.push(*entry);
+            hydrated.tweets.extend(tweet);
+        }
     }
 
     async fn followees(&self, me: UserId) -> Result<Followees> {
@@ -208,6 +530,9 @@ struct Walk<'a> {
     feeds: HashMap<UserId, Source>,
     /// Merged and not taken yet; newest first.
     known: VecDeque<Entry>,
+    /// The newest tweet that was read before; 0 where that is not known.
+    last_read: TweetId,
+    troubles: Troubles,
 }
 
 impl<'a> Walk<'a> {
@@ -216,46 +541,102 @@ impl<'a> Walk<'a> {
         me: UserId,
         below: Option<TweetId>,
         size: PageSize,
-    ) -> Result<Self> {
+    ) -> Self {
         // The list is not indexed by id: a page in the middle is found by reading all of it, which is 13 KB.
         let extent = match below {
             None => Extent::Newest(size.get() + LOOK_AHEAD),
             Some(_) => Extent::Whole,
         };
-        let below = below.unwrap_or(NEWEST);
+        let mut walk = Self {
+            home,
+            me,
+            below: below.unwrap_or(NEWEST),
+            hidden: HashSet::new(),
+            list: Source::nothing(),
+            list_rest: ListRest::Tables,
+            feeds: HashMap::new(),
+            known: VecDeque::new(),
+            last_read: ALL_KNOWN,
+            troubles: Troubles::default(),
+        };
+        // Without the cache nothing is known: the walk goes on with the tables, for all authors alike.
+        if let Some(celebs) = walk.open(extent).await {
+            walk.read_feeds(celebs).await;
+        }
+        walk.merge();
+        walk
+    }
+
+    /// Reads the list. Gives the celebrities that were found beside it, as far as they are known; `None` where Redis
+    /// does not answer.
+    async fn open(&mut self, extent: Extent) -> Option<Option<Vec<UserId>>> {
+        let opened = self.home.timelines.open(self.me, extent).await;
         let Opened {
             window,
             unfollowed,
             celebs,
-        } = home.timelines.open(me, extent).await?;
-        let (list, list_rest) = Self::list(home, me, window, extent).await?;
-        let celebs = match celebs {
-            Some(celebs) => celebs,
-            None => home.find_celebs(me).await?,
+            last_read,
+        } = self.troubles.note(Trouble::CacheUnavailable, opened)?;
+        self.hidden.extend(unfollowed);
+        self.last_read = match last_read {
+            Some(last_read) => last_read,
+            // A page without its marker is a page all the same.
+            None => self
+                .home
+                .markers
+                .get(self.me)
+                .await
+                .map_or(ALL_KNOWN, |marker| marker.last_read),
         };
-        let feeds = home.feeds.newest(&celebs, below).await?;
-        let mut walk = Self {
-            home,
-            me,
-            below,
-            hidden: unfollowed,
-            list,
-            list_rest,
-            feeds,
-            known: VecDeque::new(),
+        (self.list, self.list_rest) = match window {
+            Window::Read(source) => {
+                let more = matches!(extent, Extent::Newest(count) if source.entries.len() == count);
+                (
+                    source,
+                    if more {
+                        ListRest::List
+                    } else {
+                        ListRest::Tables
+                    },
+                )
+            }
+            Window::Missing | Window::Building => {
+                let rebuilt = self.home.rebuild(self.me).await;
+                let source = self
+                    .troubles
+                    .note(Trouble::TablesUnavailable, rebuilt)
+                    .flatten();
+                (source.unwrap_or_else(Source::nothing), ListRest::Tables)
+            }
         };
-        walk.merge();
-        Ok(walk)
+        Some(celebs)
     }
 
-    async fn take(&mut self, count: usize) -> Result<Vec<Entry>> {
+    async fn read_feeds(&mut self, celebs: Option<Vec<UserId>>) {
+        let celebs = match celebs {
+            Some(celebs) => celebs,
+            None => {
+                let found = self.home.find_celebs(self.me).await;
+                self.troubles
+                    .note(Trouble::CelebritiesUnavailable, found)
+                    .unwrap_or_default()
+            }
+        };
+        for (author, source) in self.home.feeds.newest(&celebs, self.below).await {
+            if let Some(source) = self.troubles.note(Trouble::CelebritiesUnavailable, source) {
+                self.feeds.insert(author, source);
+            }
+        }
+    }
+
+    async fn take(&mut self, count: usize) -> Vec<Entry> {
         while self.known.len() < count && self.floor() > ALL_KNOWN {
-            self.read_deeper(count).await?;
+            self.read_deeper(count).await;
             self.merge();
         }
         let taken: Vec<Entry> = self.known.drain(..count.min(self.known.len())).collect();
         self.below = taken.last().map_or(self.below, |entry| entry.tweet);
-        Ok(taken)
+        taken
     }
 
     fn has_more(&self) -> bool {
@@ -279,8 +660,9 @@ impl<'a> Walk<'a> {
             .into();
     }
 
-    /// Reads on in every source that stands in the way of `count` entries.
-    async fn read_deeper(&mut self, count: usize) -> Result<()> {
+    /// Reads on in every source that stands in the way of `count` entries. One that fails has no more to give: its
+    /// floor goes, so that the others can fill the page.
+    async fn read_deeper(&mut self, count: usize) {
         let target = target(self.sources(), self.below, &self.hidden, count);
         let feeds: Vec<(UserId, TweetId)> = self
             .feeds
@@ -288,25 +670,30 @@ impl<'a> Walk<'a> {
             .filter(|(_, source)| source.floor > target)
             .map(|(author, source)| (*author, source.floor.min(self.below)))
             .collect();
-        for (author, deeper) in self.home.feeds.deeper(&feeds).await? {
+        for (author, deeper) in self.home.feeds.deeper(&feeds).await {
+            let deeper = self.troubles.note(Trouble::CelebritiesUnavailable, deeper);
             if let Some(source) = self.feeds.get_mut(&author) {
-                source.entries.extend(deeper.entries);
-                source.floor = deeper.floor;
+                source.extend(deeper.unwrap_or_else(Source::end));
             }
         }
         if self.list.floor > target {
-            self.read_list_deeper(count).await?;
+            let deeper = self.read_list_deeper(count).await;
+            if self
+                .troubles
+                .note(Trouble::TablesUnavailable, deeper)
+                .is_none()
+            {
+                self.list.extend(Source::end());
+            }
         }
-        Ok(())
     }
 
     async fn read_list_deeper(&mut self, count: usize) -> Result<()> {
         match &mut self.list_rest {
             ListRest::List => {
-                let opened = self.home.timelines.open(self.me, Extent::Whole).await?;
-                self.hidden.extend(opened.unfollowed);
-                (self.list, self.list_rest) =
-                    Self::list(self.home, self.me, opened.window, Extent::Whole).await?;
+                if self.open(Extent::Whole).await.is_none() {
+                    self.list_rest = ListRest::Tables;
+                }
             }
             ListRest::Tables => {
                 // Whoever has a feed among the sources is read there.
@@ -323,34 +710,12 @@ impl<'a> Walk<'a> {
                     .last()
                     .filter(|_| !pull.is_exhausted())
                     .map(|entry| entry.tweet);
-                self.list.floor = last.unwrap_or(ALL_KNOWN);
-                self.list.entries.extend(entries);
+                self.list.extend(Source {
+                    entries,
+                    floor: last.unwrap_or(ALL_KNOWN),
+                });
             }
         }
         Ok(())
-    }
-
-    /// The list as a source, rebuilt where it is missing.
-    async fn list(
-        home: &HomeTimelines,
-        me: UserId,
-        window: Window,
-        extent: Extent,
-    ) -> Result<(Source, ListRest)> {
-        let source = match window {
-            Window::Read(source) => {
-                let more = matches!(extent, Extent::Newest(count) if source.entries.len() == count);
-                return Ok((
-                    source,
-                    if more {
-                        ListRest::List
-                    } else {
-                        ListRest::Tables
-                    },
-                ));
-            }
-            Window::Missing | Window::Building => home.rebuild(me).await?,
-        };
-        Ok((source.unwrap_or_else(Source::nothing), ListRest::Tables))
     }
 }

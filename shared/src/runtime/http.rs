@@ -3,7 +3,8 @@
 //! This is the only place where an error becomes a status.
 
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
-use lambda_http::http::{HeaderValue, StatusCode, header};
+pub use lambda_http::http::header;
+use lambda_http::http::{HeaderName, HeaderValue, StatusCode};
 use lambda_http::request::RequestContext;
 use lambda_http::{Body, Request, RequestExt, Response, service_fn};
 use serde::Serialize;
@@ -11,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::batch::guarded;
-use crate::domain::{Cursor, PageSize, UserId};
+use crate::domain::{Cursor, PageSize, TweetId, UserId};
 use crate::stores::Identities;
 use crate::{Error, Result};
 
@@ -49,8 +50,28 @@ pub fn created(body: &impl Serialize) -> Result<HttpResponse> {
 
 /// A 204.
 pub fn no_content() -> Result<HttpResponse> {
+    Ok(empty(StatusCode::NO_CONTENT))
+}
+
+/// A 304.
+pub fn not_modified() -> Result<HttpResponse> {
+    Ok(empty(StatusCode::NOT_MODIFIED))
+}
+
+fn empty(status: StatusCode) -> HttpResponse {
     let mut response = Response::new(Body::Empty);
-    *response.status_mut() = StatusCode::NO_CONTENT;
+    *response.status_mut() = status;
+    response
+}
+
+/// Adds a header that was put together out of what we made ourselves.
+pub fn with_header(
+    mut response: HttpResponse,
+    name: HeaderName,
+    value: &str,
+) -> Result<HttpResponse> {
+    let value = HeaderValue::from_str(value).map_err(Error::unreadable("a header to write"))?;
+    response.headers_mut().insert(name, value);
     Ok(response)
 }
 
@@ -82,6 +103,7 @@ fn problem(error: &Error) -> HttpResponse {
         | Error::Dynamo { .. }
         | Error::Kinesis { .. }
         | Error::Redis(_)
+        | Error::RedisDown
         | Error::Unreadable { .. }
         | Error::GaveUp(_)
         | Error::Panicked(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -130,6 +152,16 @@ pub fn path<'a>(request: &'a Request, name: &str) -> &'a str {
 /// `limit` of the query.
 pub fn page_size(request: &Request) -> Result<PageSize> {
     query(request, "limit").map_or(Ok(PageSize::DEFAULT), PageSize::parse)
+}
+
+/// An optional id in the query, under any name.
+pub fn tweet_id(request: &Request, name: &str) -> Result<Option<TweetId>> {
+    query(request, name).map(TweetId::parse).transpose()
+}
+
+/// The tag of what the client has already.
+pub fn if_none_match(request: &Request) -> Option<&str> {
+    request.headers().get(header::IF_NONE_MATCH)?.to_str().ok()
 }
 
 /// `cursor` of the query.

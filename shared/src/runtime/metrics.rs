@@ -1,17 +1,25 @@
-//! Metrics in CloudWatch's embedded format: a line on standard output that becomes a number.
+//! Metrics in CloudWatch's embedded format: a line on standard output that becomes numbers.
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::now_millis;
 
 const NAMESPACE: &str = "Roost";
 
-/// How often something happened in this invocation.
-pub fn count(name: &str, value: u64) {
-    let definition = json!([{ "Name": name, "Unit": "Count" }]);
-    let metrics = json!([{ "Namespace": NAMESPACE, "Dimensions": [[]], "Metrics": definition }]);
-    println!(
-        "{}",
-        json!({ "_aws": { "Timestamp": now_millis(), "CloudWatchMetrics": metrics }, name: value })
+/// Emits metrics of this invocation: name, unit and value.
+pub fn emit(metrics: &[(&str, &str, u64)]) {
+    let definitions: Vec<Value> = metrics
+        .iter()
+        .map(|(name, unit, _)| json!({ "Name": name, "Unit": unit }))
+        .collect();
+    let directive = json!([{ "Namespace": NAMESPACE, "Dimensions": [[]], "Metrics": definitions }]);
+    let mut line: Map<String, Value> = metrics
+        .iter()
+        .map(|(name, _, value)| ((*name).to_owned(), json!(value)))
+        .collect();
+    line.insert(
+        "_aws".to_owned(),
+        json!({ "Timestamp": now_millis(), "CloudWatchMetrics": directive }),
     );
+    println!("{}", Value::Object(line));
 }

@@ -4,7 +4,7 @@
 //! A deleted tweet leaves a tombstone that names its author. Only a tombstone made by the author counts, so nobody can
 //! hide somebody else's tweet, and fills are `SET NX`, so that a late fill cannot bring a deleted tweet back.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
 
 use redis::{Cmd, Value, cmd, from_redis_value};
@@ -14,27 +14,34 @@ use super::keys;
 use super::redis::{Redis, Script};
 use super::users::UserRow;
 use crate::Result;
-use crate::domain::{DisplayName, Entry, Handle, Tier, Tweet, TweetText, User, UserId};
+use crate::domain::{DisplayName, Entry, Handle, Tier, Tweet, TweetId, TweetText, User, UserId};
 
 const TWEET_SECONDS: u64 = 24 * 3600;
 const PROFILE_SECONDS: u64 = 24 * 3600;
 const COUNTS_SECONDS: u64 = 7 * 24 * 3600;
 
 static SET_COUNTS: LazyLock<Script> =
-    LazyLock::new(|| Script::new(include_str!("scripts/set_counts.lua")));
+    LazyLock::new(|| Script::new(include_str!("scripts/set_versioned.lua")));
 
 #[derive(Clone)]
 pub struct Cards {
     redis: Redis,
 }
 
-/// `tweet:{t}`.
+/// `tweet:{t}`, unless it is a [`tombstone`].
 #[derive(Serialize, Deserialize)]
 struct CachedTweet {
     author_id: UserId,
-    /// Missing in a tombstone.
-    text: Option<TweetText>,
+    text: TweetText,
 }
+
+/// What `tweet:{t}` holds when its author deleted it. It is told from a tweet by its first bytes.
+fn tombstone(author: UserId) -> String {
+    format!("-{author}")
+}
+
+/// Enough bytes to read any tombstone, as the last index of a range.
+const MARK_BYTES: usize = 20;
 
 /// `profile:{u}`. None of it ever changes.
 #[derive(Serialize, Deserialize)]
@@ -56,6 +63,16 @@ pub struct Found {
     /// In the order of the entries asked for.
     pub tweets: Vec<Lookup>,
     pub users: HashMap<UserId, User>,
+}
+
+impl Found {
+    /// What is found where the cache does not answer.
+    pub fn nothing(entries: &[Entry]) -> Self {
+        Self {
+            tweets: vec![Lookup::Unknown; entries.len()],
+            users: HashMap::new(),
+        }
+    }
 }
 
 impl Cards {
@@ -107,7 +124,7 @@ impl Cards {
     fn fill(tweet: &Tweet) -> Cmd {
         let cached = CachedTweet {
             author_id: tweet.author_id,
-            text: Some(tweet.text.clone()),
+            text: tweet.text.clone(),
         };
         cmd("SET")
             .arg(keys::tweet(tweet.id))
@@ -118,15 +135,28 @@ impl Cards {
             .take()
     }
 
+    /// One round trip, without any text: which of these tweets have a tombstone.
+    pub async fn buried(&self, entries: &[Entry]) -> Result<HashSet<TweetId>> {
+        let reads = entries.iter().map(|entry| {
+            cmd("GETRANGE")
+                .arg(keys::tweet(entry.tweet))
+                .arg(0)
+                .arg(MARK_BYTES)
+                .take()
+        });
+        let marks: Vec<Vec<u8>> = self.redis.run(reads.collect::<Vec<_>>()).await?;
+        let buried = entries
+            .iter()
+            .zip(marks)
+            .filter(|(entry, mark)| *mark == tombstone(entry.author).into_bytes());
+        Ok(buried.map(|(entry, _)| entry.tweet).collect())
+    }
+
     /// From now on no reader shows this tweet.
     pub async fn bury(&self, entry: Entry) -> Result<()> {
-        let tombstone = CachedTweet {
-            author_id: entry.author,
-            text: None,
-        };
         let set = cmd("SET")
             .arg(keys::tweet(entry.tweet))
-            .arg(json(&tombstone))
+            .arg(tombstone(entry.author))
             .arg("EX")
             .arg(TWEET_SECONDS)
             .take();
@@ -228,11 +258,13 @@ fn json(value: &impl Serialize) -> String {
 
 /// What cannot be read counts as unknown: the tables know better.
 fn read_tweet(entry: Entry, value: &Value) -> Lookup {
+    if matches!(value, Value::BulkString(bytes) if *bytes == tombstone(entry.author).into_bytes()) {
+        return Lookup::Deleted;
+    }
     match parse::<CachedTweet>(value) {
-        Some(cached) if cached.author_id == entry.author => match cached.text {
-            Some(text) => Lookup::Found(Tweet::new(entry.tweet, entry.author, text)),
-            None => Lookup::Deleted,
-        },
+        Some(cached) if cached.author_id == entry.author => {
+            Lookup::Found(Tweet::new(entry.tweet, entry.author, cached.text))
+        }
         _ => Lookup::Unknown,
     }
 }

@@ -37,6 +37,11 @@ pub(crate) fn my_celebs_fill(user: UserId) -> String {
     format!("my_celebs_fill:{{{user}}}")
 }
 
+/// How far the user has read.
+pub(crate) fn marker(user: UserId) -> String {
+    format!("marker:{{{user}}}")
+}
+
 pub(crate) fn user_counts(user: UserId) -> String {
     format!("user_counts:{{{user}}}")
 }
@@ -47,6 +52,11 @@ pub(crate) fn profile(user: UserId) -> String {
 
 pub(crate) fn tweet(tweet: TweetId) -> String {
     format!("tweet:{{{tweet}}}")
+}
+
+/// What became of the tweet's delivery.
+pub(crate) fn receipt(tweet: TweetId) -> String {
+    format!("receipt:{{{tweet}}}")
 }
 
 pub(crate) fn identity(sub: &str) -> String {

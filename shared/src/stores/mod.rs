@@ -12,12 +12,15 @@ pub mod events;
 pub mod feeds;
 pub mod follows;
 pub mod identities;
+pub mod markers;
+pub mod receipts;
 pub mod redis;
 pub mod tiers;
 pub mod timelines;
 pub mod tweets;
 pub mod users;
 
+mod breaker;
 mod dynamo;
 mod keys;
 
@@ -29,6 +32,8 @@ pub use events::EventStream;
 pub use feeds::Feeds;
 pub use follows::Follows;
 pub use identities::Identities;
+pub use markers::Markers;
+pub use receipts::Receipts;
 pub use redis::Redis;
 pub use tiers::Tiers;
 pub use timelines::Timelines;

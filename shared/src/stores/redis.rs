@@ -1,19 +1,22 @@
 //! The connection to Valkey or Redis.
 //!
 //! It is opened on first use and reopened after a failure. [`Redis::run`] is one round trip, however many commands
-//! it carries.
+//! it carries. A Redis that does not answer is not asked again for a moment (see [`super::breaker`]).
 
 use std::fmt;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use redis::{Client, Cmd, FromRedisValue, Pipeline, Value, cmd};
+use redis::{Client, Cmd, FromRedisValue, Pipeline, RedisResult, Value, cmd};
 
-use crate::Result;
+use super::breaker::Breaker;
 use crate::runtime::config::Config;
+use crate::{Error, Result};
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
+// Well under a second together, so that a reader can still answer from the tables in time.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(300);
+const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long a right to fill lasts.
 const FILL_MS: u64 = 5_000;
@@ -21,6 +24,7 @@ const FILL_MS: u64 = 5_000;
 #[derive(Clone)]
 pub struct Redis {
     connection: ConnectionManager,
+    breaker: Arc<Breaker>,
 }
 
 impl Redis {
@@ -32,9 +36,12 @@ impl Redis {
         let config = ConnectionManagerConfig::new()
             .set_connection_timeout(Some(CONNECT_TIMEOUT))
             .set_response_timeout(Some(RESPONSE_TIMEOUT))
-            .set_number_of_retries(1);
+            .set_number_of_retries(0);
         let connection = ConnectionManager::new_lazy_with_config(Client::open(url)?, config)?;
-        Ok(Self { connection })
+        Ok(Self {
+            connection,
+            breaker: Arc::default(),
+        })
     }
 
     /// Sends the commands together and gives their answers in order.
@@ -49,7 +56,8 @@ impl Redis {
         if pipeline.is_empty() {
             return Ok(Vec::new());
         }
-        Ok(pipeline.query_async(&mut self.connection.clone()).await?)
+        self.guard(pipeline.query_async(&mut self.connection.clone()))
+            .await
     }
 
     /// Runs one script for each of `calls` (keys, arguments) in one round trip.
@@ -73,11 +81,31 @@ impl Redis {
         if pipeline.len() == 1 {
             return Ok(Vec::new());
         }
-        Ok(pipeline.query_async(&mut self.connection.clone()).await?)
+        self.guard(pipeline.query_async(&mut self.connection.clone()))
+            .await
+    }
+
+    async fn guard<T>(&self, call: impl Future<Output = RedisResult<T>>) -> Result<T> {
+        if !self.breaker.allows(Instant::now()) {
+            return Err(Error::RedisDown);
+        }
+        match call.await {
+            Ok(answer) => {
+                self.breaker.succeeded();
+                Ok(answer)
+            }
+            Err(error) => {
+                if error.is_io_error() || error.is_timeout() {
+                    self.breaker.failed(Instant::now());
+                }
+                Err(error.into())
+            }
+        }
     }
 
     pub(crate) async fn one<T: FromRedisValue>(&self, command: Cmd) -> Result<T> {
-        Ok(command.query_async(&mut self.connection.clone()).await?)
+        self.guard(command.query_async(&mut self.connection.clone()))
+            .await
     }
 
     /// Takes a right to fill, from whoever has it.

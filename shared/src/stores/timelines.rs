@@ -13,7 +13,7 @@ use redis::{Cmd, Value, cmd, from_redis_value};
 use super::redis::{Redis, Script};
 use super::{celebs, keys};
 use crate::domain::timeline::{self, CAP, ListEnd, SLACK, Window};
-use crate::domain::{Entry, UserId};
+use crate::domain::{Entry, TweetId, UserId};
 use crate::runtime::config::Config;
 use crate::{Error, Result};
 
@@ -47,6 +47,8 @@ pub struct Opened {
     pub unfollowed: HashSet<UserId>,
     /// Followed authors who are pulled; `None` where nobody has looked lately.
     pub celebs: Option<Vec<UserId>>,
+    /// The newest tweet that was read, 0 where none was; `None` where nobody has looked lately.
+    pub last_read: Option<TweetId>,
 }
 
 /// The right to rebuild one list.
@@ -68,7 +70,7 @@ impl Timelines {
         })
     }
 
-    /// One round trip: the head of the list, the authors to hide, the authors to pull, and a new lease of
+    /// One round trip: the head of the list, the authors to hide, the authors to pull, how far the user has read, and a new lease of
     /// life for all three.
     pub async fn open(&self, user: UserId, extent: Extent) -> Result<Opened> {
         let last = match extent {
@@ -85,6 +87,10 @@ impl Timelines {
                     .take(),
                 cmd("SMEMBERS").arg(keys::unfollowed(user)).take(),
                 cmd("SMEMBERS").arg(keys::my_celebs(user)).take(),
+                cmd("HGET")
+                    .arg(keys::marker(user))
+                    .arg("last_read_id")
+                    .take(),
                 self.renew(keys::home_timeline(user)),
                 self.renew(keys::unfollowed(user)),
                 self.renew(keys::my_celebs(user)),
@@ -98,6 +104,9 @@ impl Timelines {
             window: Window::new(decode(&entries)?),
             unfollowed: unfollowed.into_iter().map(UserId::new).collect(),
             celebs: celebs::decode(from_redis_value(next()).map_err(redis::RedisError::from)?),
+            last_read: from_redis_value::<Option<u64>>(next())
+                .map_err(redis::RedisError::from)?
+                .map(TweetId::new),
         })
     }
 

@@ -290,6 +290,33 @@ impl Tweets {
         Ok(found)
     }
 
+    /// The author's oldest tweets above an id, oldest first.
+    pub async fn oldest_entries(
+        &self,
+        author: UserId,
+        above: TweetId,
+        limit: usize,
+    ) -> Result<Vec<Entry>> {
+        let answer = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .key_condition_expression("author_id = :author AND tweet_id > :above")
+            .expression_attribute_values(":author", number(author.get()))
+            .expression_attribute_values(":above", number(above.get()))
+            .projection_expression("author_id, tweet_id")
+            .consistent_read(true)
+            .limit(i32::try_from(limit).unwrap_or(i32::MAX))
+            .send()
+            .await
+            .map_err(failed("Query"))?;
+        let items = answer.items.unwrap_or_default();
+        items
+            .into_iter()
+            .map(|item| from_item::<TweetKey>("a tweet key", item).map(TweetKey::entry))
+            .collect()
+    }
+
     /// Deletes the author's tweet with this id, and says whether there was one.
     pub async fn delete(&self, entry: Entry) -> Result<bool> {
         let answer = self

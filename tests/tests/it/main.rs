@@ -8,6 +8,7 @@ mod events;
 mod fan_out;
 mod faults;
 mod flush;
+mod never_lies;
 mod redelivery;
 mod stores;
 mod timeline;

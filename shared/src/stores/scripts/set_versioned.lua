@@ -1,7 +1,7 @@
--- Stores a user's counts unless newer ones are there. KEYS[1] hash; ARGV[1] version; ARGV[2] seconds to live;
+-- Stores fields of a row unless newer ones are there. KEYS[1] hash; ARGV[1] version; ARGV[2] seconds to live;
 -- ARGV[3...] fields and values. Returns 1 where it stored.
 --
--- Counts are absolute and come with the version of the row they were read from, so that redelivery and disorder do
+-- Values are absolute and come with the version of the row they were read from, so that redelivery and disorder do
 -- no harm. Versions stay far below 2^53.
 local have = redis.call('HGET', KEYS[1], 'version')
 if have and tonumber(have) > tonumber(ARGV[1]) then

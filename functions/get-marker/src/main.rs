@@ -1,0 +1,20 @@
+//! `GET /v1/home_timeline/marker`: how far the caller has read.
+
+mod handler;
+
+use shared::runtime::{aws::Aws, config::Config, http, telemetry};
+use shared::stores::{Identities, Markers, Redis, Users};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), lambda_http::Error> {
+    telemetry::init();
+    let config = Config::from_env();
+    let aws = Aws::from_env().await;
+    let redis = Redis::new(&config)?;
+    let users = Users::new(&aws, &config)?;
+    let handler = handler::GetMarker {
+        markers: Markers::new(&aws, redis.clone(), &config)?,
+        identities: Identities::new(users).cached_in(redis),
+    };
+    http::serve(|request| handler.handle(request)).await
+}

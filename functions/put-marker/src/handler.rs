@@ -1,0 +1,53 @@
+use lambda_http::Request;
+use serde::Deserialize;
+use shared::domain::TweetId;
+use shared::runtime::http::{self, HttpResponse};
+use shared::stores::{Identities, Markers};
+use shared::{Error, Result};
+
+pub(crate) struct PutMarker {
+    pub(crate) markers: Markers,
+    pub(crate) identities: Identities,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    last_read_id: String,
+    /// The version that the client has seen; 0 where there is no marker yet.
+    version: u64,
+}
+
+impl PutMarker {
+    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
+        let me = http::caller(&request, &self.identities).await?;
+        let (last_read, version) = read(&request)?;
+        http::ok(&self.markers.set(me, last_read, version).await?)
+    }
+}
+
+fn read(request: &Request) -> Result<(TweetId, u64)> {
+    let body: Body = http::body(request)?;
+    let last_read = TweetId::parse(&body.last_read_id)
+        .map_err(|error| Error::Invalid(format!("last_read_id: {error}")))?;
+    Ok((last_read, body.version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shared::runtime::http::test;
+
+    const EVENT: &str = include_str!("../../../events/put-marker.json");
+
+    #[test]
+    fn the_event_moves_a_marker_that_was_never_set() {
+        let (_, version) = read(&test::request(EVENT)).expect("a good body");
+        assert_eq!(version, 0);
+    }
+
+    #[test]
+    fn an_id_that_is_none_is_refused_as_invalid() {
+        let request = test::with_body(EVENT, r#"{"last_read_id": "x", "version": 0}"#);
+        assert!(matches!(read(&request), Err(Error::Invalid(_))));
+    }
+}

@@ -1,0 +1,146 @@
+//! Read markers: how far somebody has read, the same on all their devices. Item `marker#<id>` of the `users` table,
+//! and a copy in Redis that a page is read with.
+//!
+//! Devices race, so an update names the version that it has seen, and a stale one is refused.
+
+use std::sync::LazyLock;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use redis::Value;
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::dynamo::{failed, from_item, number, string};
+use super::keys;
+use super::redis::{Redis, Script};
+use crate::domain::{TweetId, UserId};
+use crate::runtime::aws::Aws;
+use crate::runtime::config::Config;
+use crate::{Error, Result};
+
+const SECONDS: u64 = 30 * 24 * 3600;
+
+static SET: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("scripts/set_versioned.lua")));
+
+/// `last_read` is 0 and so is the version where nothing was marked yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marker {
+    pub last_read: TweetId,
+    pub version: u64,
+}
+
+#[derive(Deserialize)]
+struct MarkerRow {
+    last_read_id: u64,
+    version: u64,
+}
+
+#[derive(Clone)]
+pub struct Markers {
+    client: Client,
+    table: String,
+    redis: Redis,
+}
+
+impl Markers {
+    pub fn new(aws: &Aws, redis: Redis, config: &Config) -> Result<Self> {
+        Ok(Self {
+            client: aws.dynamodb(),
+            table: config.users_table()?.to_owned(),
+            redis,
+        })
+    }
+
+    /// The marker as the table has it; what the cache has is brought up to date.
+    pub async fn get(&self, user: UserId) -> Result<Marker> {
+        let key = string(format!("marker#{user}"));
+        let request = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .key("pk", key)
+            .consistent_read(true);
+        let item = request.send().await.map_err(failed("GetItem"))?.item;
+        let row: Option<MarkerRow> = item
+            .map(|item| from_item("a read marker", item))
+            .transpose()?;
+        let row = row.unwrap_or(MarkerRow {
+            last_read_id: 0,
+            version: 0,
+        });
+        let marker = Marker {
+            last_read: TweetId::new(row.last_read_id),
+            version: row.version,
+        };
+        self.cache(user, marker).await;
+        Ok(marker)
+    }
+
+    /// Moves the marker, if `version` is still the one that the client has seen.
+    pub async fn set(&self, user: UserId, last_read: TweetId, version: u64) -> Result<Marker> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key("pk", string(format!("marker#{user}")))
+            .update_expression("SET last_read_id = :read, version = :next")
+            .condition_expression("version = :seen OR (attribute_not_exists(pk) AND :seen = :none)")
+            .expression_attribute_values(":read", number(last_read.get()))
+            .expression_attribute_values(":next", number(version + 1))
+            .expression_attribute_values(":seen", number(version))
+            .expression_attribute_values(":none", number(0));
+        match update.send().await {
+            Ok(_) => {}
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+            {
+                let now = self.get(user).await?.version;
+                let text = format!(
+                    "the marker has version {now}, not {version}: read it again before you move it"
+                );
+                return Err(Error::Conflict(text));
+            }
+            Err(error) => return Err(failed("UpdateItem")(error)),
+        }
+        let marker = Marker {
+            last_read,
+            version: version + 1,
+        };
+        self.cache(user, marker).await;
+        Ok(marker)
+    }
+
+    // The table is the truth; a cache that fails is filled by the next reader.
+    async fn cache(&self, user: UserId, marker: Marker) {
+        let arguments = [
+            marker.version.to_string(),
+            SECONDS.to_string(),
+            "last_read_id".to_owned(),
+            marker.last_read.to_string(),
+        ];
+        let call = (
+            vec![keys::marker(user)],
+            arguments.map(String::into_bytes).to_vec(),
+        );
+        if let Err(error) = self.redis.run_script::<Value>(&SET, [call]).await {
+            tracing::warn!(error = error.chain(), "read marker not cached");
+        }
+    }
+}
+
+/// As clients read it.
+impl Serialize for Marker {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let marked = self.version > 0;
+        let mut object = serializer.serialize_struct("Marker", 1 + usize::from(marked))?;
+        if marked {
+            object.serialize_field("last_read_id", &self.last_read)?;
+        }
+        object.serialize_field("version", &self.version)?;
+        object.end()
+    }
+}

@@ -1,0 +1,61 @@
+//! Fan-out receipts: what became of one tweet's delivery. `receipt:{t}`, one write per page of followers.
+//!
+//! A page that was repeated after a crash is counted again: a receipt says what was done, not whom it reached.
+
+use std::sync::LazyLock;
+
+use redis::{Value, cmd};
+
+use super::keys;
+use super::redis::{Redis, Script};
+use crate::Result;
+use crate::domain::TweetId;
+use crate::domain::event::FanOutPage;
+
+const SECONDS: u64 = 7 * 24 * 3600;
+
+static ADD: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("scripts/receipt_add.lua")));
+
+#[derive(Clone)]
+pub struct Receipts {
+    redis: Redis,
+}
+
+impl Receipts {
+    pub const fn new(redis: Redis) -> Self {
+        Self { redis }
+    }
+
+    /// One page was served: so many followers, of whom so many had a list, so long after the tweet was posted.
+    pub async fn add(
+        &self,
+        page: &FanOutPage,
+        followers: usize,
+        delivered: usize,
+        late_ms: u64,
+    ) -> Result<()> {
+        let arguments = [
+            followers.to_string(),
+            delivered.to_string(),
+            page.depth.to_string(),
+            late_ms.to_string(),
+            SECONDS.to_string(),
+        ];
+        let call = (
+            vec![keys::receipt(page.tweet_id)],
+            arguments.map(String::into_bytes).to_vec(),
+        );
+        self.redis.run_script::<Value>(&ADD, [call]).await.map(drop)
+    }
+
+    /// The tweet went to its author's feed, for all followers at once.
+    pub async fn pulled(&self, tweet: TweetId, late_ms: u64) -> Result<()> {
+        let key = keys::receipt(tweet);
+        let set = cmd("HSET").arg(&key).arg("feed_ms").arg(late_ms).take();
+        self.redis
+            .run::<Value>([set, cmd("EXPIRE").arg(&key).arg(SECONDS).take()])
+            .await
+            .map(drop)
+    }
+}

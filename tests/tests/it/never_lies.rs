@@ -1,0 +1,362 @@
+//! What users of feeds complain about most, each answered by a rule: what is new, gaps, read markers, and what a page
+//! says when a part of the system does not answer.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use roost_tests::{
+    Cache, Client, LocalCloud, PATIENCE, User, eventually, expect_timeline, ids, in_parallel,
+    newest_first,
+};
+use serde_json::{Value, json};
+
+/// A reader who has read, with everything that the author posted on their timeline.
+async fn reader_of(roost: &Client, tweets: usize) -> (User, User, Vec<u64>) {
+    let reader = roost.sign_up("reader").await;
+    let author = roost.sign_up("author").await;
+    reader.follow(&author).await;
+    reader.newest().await;
+    let posted = ids(&newest_first(author.post_many(tweets, 1).await));
+    eventually(PATIENCE, "everything has arrived", || async {
+        expect_timeline(&reader.try_walk(100).await?, &posted)
+    })
+    .await;
+    (reader, author, posted)
+}
+
+async fn news(reader: &User, since: u64) -> Value {
+    let path = format!("/v1/home_timeline/new?since={since}");
+    reader.get(&path).await.expect(200).json()
+}
+
+#[tokio::test]
+async fn a_page_that_has_not_changed_is_answered_with_304() {
+    let roost = Client::shared().await;
+    let (reader, author, posted) = reader_of(&roost, 12).await;
+    let page = reader.get("/v1/home_timeline?limit=5").await.expect(200);
+    let tag = page.headers["etag"].to_str().expect("ASCII").to_owned();
+    assert_eq!(
+        page.headers["link"],
+        format!(
+            "</v1/home_timeline?limit=5&cursor={}>; rel=\"next\"",
+            posted[4]
+        )
+    );
+    let again = |tag: String| {
+        reader
+            .call(Method::GET, "/v1/home_timeline?limit=5")
+            .header("if-none-match", &tag)
+            .send()
+    };
+
+    let unchanged = again(tag.clone()).await.expect(304);
+    assert!(unchanged.text().is_empty());
+
+    let doomed = author.tweets(1).await.remove(0);
+    author.delete(&doomed).await;
+    let changed = again(tag.clone()).await.expect(200);
+    assert_ne!(changed.headers["etag"].to_str().expect("ASCII"), tag);
+    let tag = changed.headers["etag"].to_str().expect("ASCII").to_owned();
+    again(tag.clone()).await.expect(304);
+
+    author.post("one more").await;
+    eventually(PATIENCE, "a new tweet changes the page", || async {
+        match again(tag.clone()).await.status {
+            200 => Ok(()),
+            other => Err(format!("still {other}")),
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_new_is_counted_without_what_was_deleted() {
+    let roost = Client::shared().await;
+    let (reader, author, posted) = reader_of(&roost, 10).await;
+    let seen = posted[3];
+    assert_eq!(
+        news(&reader, seen).await,
+        json!({ "count": 3, "capped": false, "newest_id": posted[0].to_string(), "complete": true })
+    );
+    let newest = author.tweets(1).await.remove(0);
+    author.delete(&newest).await;
+    let after = news(&reader, seen).await;
+    assert_eq!(after["count"], 2);
+    assert_eq!(after["newest_id"], posted[1].to_string());
+    assert_eq!(news(&reader, posted[0]).await["count"], 0);
+    reader
+        .get("/v1/home_timeline/new?since=x")
+        .await
+        .expect_problem(400);
+    reader
+        .get("/v1/home_timeline/new")
+        .await
+        .expect_problem(400);
+}
+
+#[tokio::test]
+async fn the_page_above_what_was_seen_is_adjacent_to_it() {
+    let Some(cloud) =
+        LocalCloud::for_test(&[("CELEBRITY_THRESHOLD", "2"), ("TIER_DWELL_SECONDS", "0")]).await
+    else {
+        return;
+    };
+    let roost = cloud.client();
+    let Some(cache) = roost.cache().await else {
+        return;
+    };
+    let (reader, author, mut posted) = reader_of(roost, 30).await;
+    // A celebrity among them, whose tweets are pulled.
+    let celebrity = roost.sign_up("celeb").await;
+    let other = roost.sign_up("other").await;
+    in_parallel(2, [&reader, &other].map(|fan| fan.follow(&celebrity))).await;
+    for n in 0..10 {
+        posted.push(author.post(&format!("pushed {n}")).await.id);
+        posted.push(celebrity.post(&format!("pulled {n}")).await.id);
+    }
+    posted.sort_unstable();
+    let mut expected = posted.clone();
+    expected.reverse();
+    eventually(PATIENCE, "everything has arrived", || async {
+        expect_timeline(&reader.try_walk(100).await?, &expected)
+    })
+    .await;
+
+    for flush in [false, true] {
+        let (mut since, mut met) = (posted[4], Vec::new());
+        loop {
+            if flush {
+                cache.flush().await;
+            }
+            let path = format!("/v1/home_timeline?limit=7&since_id={since}");
+            let page = reader.get(&path).await.expect(200).json();
+            let mut page_ids: Vec<u64> = page["data"]
+                .as_array()
+                .expect("tweets")
+                .iter()
+                .map(|tweet| {
+                    tweet["id"]
+                        .as_str()
+                        .expect("an id")
+                        .parse()
+                        .expect("a number")
+                })
+                .collect();
+            assert!(
+                page_ids.is_sorted_by(|a, b| a > b),
+                "a page is newest first"
+            );
+            page_ids.reverse();
+            met.extend(page_ids);
+            match page["meta"]["next_since_id"].as_str() {
+                Some(next) => since = next.parse().expect("an id"),
+                None => break,
+            }
+        }
+        assert_eq!(met, posted[5..], "upwards, each once (flushed: {flush})");
+    }
+    let both = format!(
+        "/v1/home_timeline?since_id={}&cursor={}",
+        posted[0], posted[1]
+    );
+    reader.get(&both).await.expect_problem(400);
+}
+
+#[tokio::test]
+async fn a_read_marker_is_the_same_on_all_devices_and_shows_where_the_reader_caught_up() {
+    let roost = Client::shared().await;
+    let (reader, _, posted) = reader_of(&roost, 20).await;
+    let marker = "/v1/home_timeline/marker";
+    assert_eq!(
+        reader.get(marker).await.expect(200).json(),
+        json!({ "version": 0 })
+    );
+    let put = |id: u64, version: u64| {
+        let body = json!({ "last_read_id": id.to_string(), "version": version });
+        reader.call(Method::PUT, marker).json(&body).send()
+    };
+    let read = posted[12];
+    let moved = put(read, 0).await.expect(200).json();
+    assert_eq!(
+        moved,
+        json!({ "last_read_id": read.to_string(), "version": 1 })
+    );
+    put(posted[3], 0).await.expect_problem(409);
+    put(posted[3], 7).await.expect_problem(409);
+    assert_eq!(reader.get(marker).await.expect(200).json(), moved);
+    reader
+        .call(Method::PUT, marker)
+        .json(&json!({ "last_read_id": "x", "version": 1 }))
+        .send()
+        .await
+        .expect_problem(422);
+
+    let (mut caught_up, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/v1/home_timeline?limit=5{cursor}");
+        let page = reader.get(&path).await.expect(200).json();
+        caught_up.push(page["meta"]["caught_up"].as_bool().unwrap_or_default());
+        let Some(next) = page["meta"]["next_cursor"].as_str() else {
+            break;
+        };
+        cursor = format!("&cursor={next}");
+    }
+    assert_eq!(
+        caught_up,
+        [false, false, true, false],
+        "index 12 is on the third page"
+    );
+}
+
+async fn signal_redis(cache: &Cache, name: &str) -> String {
+    let server: String = cache.ask(&["INFO", "server"]).await;
+    let pid = server
+        .lines()
+        .find_map(|line| line.strip_prefix("process_id:"))
+        .expect("redis knows its process id")
+        .trim()
+        .to_owned();
+    kill(name, &pid);
+    pid
+}
+
+fn kill(name: &str, pid: &str) {
+    let status = Command::new("sh")
+        .args(["-c", "kill -s \"$0\" \"$1\"", name, pid])
+        .status();
+    assert!(
+        status.is_ok_and(|status| status.success()),
+        "kill -s {name} {pid}"
+    );
+}
+
+/// Reads for a while. Every answer must be a 200 in under a second; gives those that said they may be incomplete.
+async fn read_for(time: Duration, reader: &User, expected: &[u64]) -> usize {
+    let started = Instant::now();
+    let mut incomplete = 0;
+    while started.elapsed() < time {
+        let asked = Instant::now();
+        let page = reader
+            .get("/v1/home_timeline?limit=10")
+            .await
+            .expect(200)
+            .json();
+        let took = asked.elapsed();
+        assert!(took < Duration::from_secs(1), "an answer took {took:?}");
+        let shown: Vec<String> = page["data"]
+            .as_array()
+            .expect("tweets")
+            .iter()
+            .map(|tweet| tweet["id"].as_str().expect("an id").to_owned())
+            .collect();
+        let wanted: Vec<String> = expected[..10].iter().map(ToString::to_string).collect();
+        assert_eq!(shown, wanted, "the tables know all of it");
+        if page["meta"]["complete"] == false {
+            assert_eq!(page["meta"]["reasons"], json!(["cache_unavailable"]));
+            incomplete += 1;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    incomplete
+}
+
+#[tokio::test]
+async fn a_redis_that_hangs_costs_neither_errors_nor_seconds() {
+    let Some(cloud) = LocalCloud::for_test(&[]).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let Some(cache) = roost.cache().await else {
+        return;
+    };
+    let (reader, _, posted) = reader_of(roost, 30).await;
+    assert_eq!(
+        read_for(Duration::from_millis(300), &reader, &posted).await,
+        0
+    );
+
+    let pid = signal_redis(&cache, "STOP").await;
+    let incomplete = read_for(Duration::from_secs(4), &reader, &posted).await;
+    kill("CONT", &pid);
+    assert!(
+        incomplete > 10,
+        "only {incomplete} pages said that the cache is gone"
+    );
+
+    eventually(
+        Duration::from_secs(2),
+        "pages are complete again",
+        || async {
+            let page = reader.newest().await;
+            if page.meta.complete {
+                Ok(())
+            } else {
+                Err("still incomplete".to_owned())
+            }
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_redis_that_dies_and_comes_back_empty_costs_no_errors() {
+    let Some(cloud) = LocalCloud::for_test(&[]).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let Some(cache) = roost.cache().await else {
+        return;
+    };
+    let (reader, _, posted) = reader_of(roost, 30).await;
+    signal_redis(&cache, "KILL").await;
+    read_for(Duration::from_secs(2), &reader, &posted).await;
+    eventually(
+        Duration::from_secs(4),
+        "pages are complete again",
+        || async {
+            let page = reader.newest().await;
+            if page.meta.complete {
+                Ok(())
+            } else {
+                Err("still incomplete".to_owned())
+            }
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_tweet_leaves_a_receipt_of_its_delivery() {
+    let Some(cloud) = LocalCloud::for_test(&[("FAN_OUT_PAGE_SIZE", "2")]).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let Some(cache) = roost.cache().await else {
+        return;
+    };
+    let author = roost.sign_up("author").await;
+    let followers = roost.sign_up_many("fan", 9).await;
+    in_parallel(4, followers.iter().map(|follower| follower.follow(&author))).await;
+    in_parallel(4, followers[..4].iter().map(User::newest)).await;
+    let tweet = author.post("a receipt, please").await;
+    let key = format!("receipt:{{{}}}", tweet.id);
+    eventually(PATIENCE, "everybody is on the receipt", || async {
+        let [followers, deliveries, hops]: [u64; 3] = cache
+            .ask::<Vec<Option<u64>>>(&["HMGET", &key, "followers", "deliveries", "hops"])
+            .await
+            .into_iter()
+            .map(Option::unwrap_or_default)
+            .collect::<Vec<_>>()
+            .try_into()
+            .map_err(|_| "three fields")?;
+        if (followers, deliveries) == (9, 4) && hops > 0 {
+            Ok(())
+        } else {
+            Err(format!(
+                "{followers} followers, {deliveries} deliveries, {hops} hops"
+            ))
+        }
+    })
+    .await;
+}
