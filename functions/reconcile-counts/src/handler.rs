@@ -24,29 +24,32 @@ impl ReconcileCounts {
             .users
             .scan(self.drifts.position().await?, self.sample)
             .await?;
-        let mut repaired = 0;
-        for row in &rows {
-            if self.reconcile(row).await? {
-                repaired += 1;
+        let (users, mut repaired, mut right) = (rows.len(), 0, Vec::new());
+        for row in rows {
+            match self.reconcile(&row).await? {
+                Outcome::Right => right.push(row),
+                Outcome::Repaired => repaired += 1,
+                Outcome::InDoubt => {}
             }
         }
-        tiers::review(&self.tiers, &self.users, &self.cards, &self.policy, &rows).await?;
+        // Nobody flips on a count that is in doubt.
+        tiers::review(&self.tiers, &self.users, &self.cards, &self.policy, &right).await?;
         self.drifts.set_position(next).await?;
-        tracing::info!(users = rows.len(), repaired, "counts reconciled");
+        tracing::info!(users, repaired, "counts reconciled");
         metrics::emit(&[("CountDriftsRepaired", "Count", repaired)]);
         Ok(())
     }
 
     /// A difference may just be a record that is still on its way. Seen again a run later, with no count in between,
     /// it is drift.
-    async fn reconcile(&self, row: &UserRow) -> Result<bool> {
+    async fn reconcile(&self, row: &UserRow) -> Result<Outcome> {
         let id = row.id();
         let (followers, following) = tokio::try_join!(
             self.follows.count_followers(id),
             self.follows.count_following(id)
         )?;
         if (followers, following) == (row.follower_count, row.following_count) {
-            return Ok(false);
+            return Ok(Outcome::Right);
         }
         let drift = Drift {
             followers,
@@ -54,7 +57,7 @@ impl ReconcileCounts {
             version: row.version,
         };
         if !self.drifts.seen_again(id, drift).await? {
-            return Ok(false);
+            return Ok(Outcome::InDoubt);
         }
         tracing::warn!(user_id = %id, counted = row.follower_count, followers, "follower count drifted");
         if !self
@@ -62,11 +65,18 @@ impl ReconcileCounts {
             .set_counts(id, followers, following, row.version)
             .await?
         {
-            return Ok(false);
+            return Ok(Outcome::InDoubt);
         }
         self.cards.set_counts(&self.users.rows([id]).await?).await?;
-        Ok(true)
+        Ok(Outcome::Repaired)
     }
+}
+
+/// What became of one user's counts.
+enum Outcome {
+    Right,
+    Repaired,
+    InDoubt,
 }
 
 #[cfg(test)]

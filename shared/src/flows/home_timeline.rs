@@ -588,17 +588,16 @@ impl<'a> Walk<'a> {
                 .await
                 .map_or(ALL_KNOWN, |marker| marker.last_read),
         };
-        (self.list, self.list_rest) = match window {
+        match window {
             Window::Read(source) => {
                 let more = matches!(extent, Extent::Newest(count) if source.entries.len() == count);
-                (
-                    source,
-                    if more {
-                        ListRest::List
-                    } else {
-                        ListRest::Tables
-                    },
-                )
+                self.list_rest = if more {
+                    ListRest::List
+                } else {
+                    ListRest::Tables
+                };
+                self.list = source;
+                Some(celebs)
             }
             Window::Missing | Window::Building => {
                 let rebuilt = self.home.rebuild(self.me).await;
@@ -606,10 +605,13 @@ impl<'a> Walk<'a> {
                     .troubles
                     .note(Trouble::TablesUnavailable, rebuilt)
                     .flatten();
-                (source.unwrap_or_else(Source::nothing), ListRest::Tables)
+                self.list_rest = ListRest::Tables;
+                self.list = source.unwrap_or_else(Source::nothing);
+                // The rebuild looked tiers up after the celebrities were read. Somebody promoted in between would be
+                // in neither, so they are looked up once more.
+                Some(None)
             }
-        };
-        Some(celebs)
+        }
     }
 
     async fn read_feeds(&mut self, celebs: Option<Vec<UserId>>) {
