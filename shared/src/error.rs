@@ -63,10 +63,6 @@ pub enum Error {
 }
 
 impl Error {
-    pub fn dynamo(operation: &'static str) -> impl FnOnce(Source) -> Self {
-        move |source| Self::Dynamo { operation, source }
-    }
-
     pub fn unreadable<E: Into<Source>>(what: &'static str) -> impl FnOnce(E) -> Self {
         move |source| Self::Unreadable {
             what,

@@ -2,11 +2,9 @@
 
 mod handler;
 
-use shared::flows::{feeds::FeedReader, home_timeline::HomeTimelines};
+use shared::flows::home_timeline::HomeTimelines;
 use shared::runtime::{aws::Aws, config::Config, http, telemetry};
-use shared::stores::{
-    Cards, Celebs, Feeds, Follows, Identities, Markers, Redis, Timelines, Tweets, Users,
-};
+use shared::stores::{Identities, Redis, Users};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
@@ -15,19 +13,9 @@ async fn main() -> Result<(), lambda_http::Error> {
     let aws = Aws::from_env().await;
     let redis = Redis::new(&config)?;
     let users = Users::new(&aws, &config)?;
-    let tweets = Tweets::new(&aws, &config)?;
     let handler = handler::HomeTimeline {
         identities: Identities::new(users.clone()).cached_in(redis.clone()),
-        home: HomeTimelines {
-            timelines: Timelines::new(redis.clone(), &config)?,
-            celebs: Celebs::new(redis.clone()),
-            feeds: FeedReader::new(Feeds::new(redis.clone()), tweets.clone()),
-            cards: Cards::new(redis.clone()),
-            markers: Markers::new(&aws, redis, &config)?,
-            follows: Follows::new(&aws, &config)?,
-            tweets,
-            users,
-        },
+        home: HomeTimelines::new(&aws, redis, users, &config)?,
     };
     http::serve(|request| handler.handle(request)).await
 }

@@ -21,10 +21,12 @@ use super::pull::Pull;
 use super::tiers::tiers_of;
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source, Window, merge, target};
 use crate::domain::{Entry, PageSize, Tier, Tweet, TweetId, User, UserId};
+use crate::runtime::aws::Aws;
+use crate::runtime::config::Config;
 use crate::stores::cards::{Found, Lookup};
 use crate::stores::timelines::{Extent, Opened};
 use crate::stores::tweets::NEWEST;
-use crate::stores::{Cards, Celebs, Follows, Markers, Timelines, Tweets, Users};
+use crate::stores::{Cards, Celebs, Feeds, Follows, Markers, Redis, Timelines, Tweets, Users};
 use crate::{Error, Result};
 
 /// Entries read beyond a page's size, so that the page usually lies above the window's floor.
@@ -34,14 +36,14 @@ const LOOK_AHEAD: usize = 80;
 const CONCURRENCY: usize = 32;
 
 pub struct HomeTimelines {
-    pub timelines: Timelines,
-    pub celebs: Celebs,
-    pub feeds: FeedReader,
-    pub cards: Cards,
-    pub markers: Markers,
-    pub follows: Follows,
-    pub tweets: Tweets,
-    pub users: Users,
+    timelines: Timelines,
+    celebs: Celebs,
+    feeds: FeedReader,
+    cards: Cards,
+    markers: Markers,
+    follows: Follows,
+    tweets: Tweets,
+    users: Users,
 }
 
 #[derive(Debug, Default)]
@@ -157,6 +159,20 @@ impl Troubles {
 }
 
 impl HomeTimelines {
+    pub fn new(aws: &Aws, redis: Redis, users: Users, config: &Config) -> Result<Self> {
+        let tweets = Tweets::new(aws, config)?;
+        Ok(Self {
+            timelines: Timelines::new(redis.clone(), config)?,
+            celebs: Celebs::new(redis.clone()),
+            feeds: FeedReader::new(Feeds::new(redis.clone()), tweets.clone()),
+            cards: Cards::new(redis.clone()),
+            markers: Markers::new(aws, redis, config)?,
+            follows: Follows::new(aws, config)?,
+            tweets,
+            users,
+        })
+    }
+
     /// The page below an id, or the newest. `None` where the client has it already, as `known_tag` says; finding that
     /// out reads no tweet.
     pub async fn page(

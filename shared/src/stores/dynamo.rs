@@ -7,7 +7,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes, TransactWriteItem};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -112,4 +112,30 @@ pub(super) fn cancellation<R>(error: &SdkError<TransactWriteItemsError, R>) -> O
             .map(|reason| reason.code().unwrap_or("None").to_owned())
             .collect(),
     )
+}
+
+/// Writes all of it or nothing. A condition that fails means that the work was done before; another transaction in the
+/// way means try again.
+pub(super) async fn write_once(
+    client: &Client,
+    writes: Vec<TransactWriteItem>,
+    what: &'static str,
+) -> Result<()> {
+    for attempt in 0..ATTEMPTS {
+        back_off(attempt).await;
+        let answer = client
+            .transact_write_items()
+            .set_transact_items(Some(writes.clone()))
+            .send()
+            .await;
+        let Err(error) = answer else { return Ok(()) };
+        match cancellation(&error) {
+            Some(reasons) if reasons.iter().any(|reason| reason == CONDITION_FAILED) => {
+                return Ok(());
+            }
+            Some(_) => {}
+            None => return Err(failed("TransactWriteItems")(error)),
+        }
+    }
+    Err(Error::GaveUp(what))
 }

@@ -3,19 +3,19 @@
 //! Both are written in one transaction, so they always mirror each other. `followers` has the stream.
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::{Delete, Put, Select, TransactWriteItem};
 use serde::{Deserialize, Serialize};
 
 use super::dynamo::{self, Item, failed, from_item, number, to_item};
+use crate::Result;
 use crate::domain::{FollowerRange, UserId};
 use crate::runtime::aws::Aws;
 use crate::runtime::config::Config;
-use crate::{Error, Result};
 
 const FOLLOWEE: &str = "followee_id";
 const FOLLOWER: &str = "follower_id";
-const ATTEMPTS: u32 = 6;
 
 /// `follower` follows `followee`. The key of both tables, and of the stream's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -67,67 +67,39 @@ impl Follows {
     /// Does nothing where the edge exists already.
     pub async fn follow(&self, edge: Edge) -> Result<()> {
         let item = to_item(&edge)?;
-        let writes = [&self.followers, &self.following].map(|table| {
+        self.write(|table| {
             let put = Put::builder()
                 .table_name(table)
                 .set_item(Some(item.clone()))
-                .condition_expression("attribute_not_exists(followee_id)")
-                .build();
-            put.map(|put| TransactWriteItem::builder().put(put).build())
-        });
-        self.write(
-            writes
-                .into_iter()
-                .collect::<Result<_, _>>()
-                .map_err(failed("TransactWriteItems"))?,
-        )
+                .condition_expression("attribute_not_exists(followee_id)");
+            Ok(TransactWriteItem::builder().put(put.build()?).build())
+        })
         .await
     }
 
     /// Does nothing where there is no such edge.
     pub async fn unfollow(&self, edge: Edge) -> Result<()> {
         let key = to_item(&edge)?;
-        let writes = [&self.followers, &self.following].map(|table| {
+        self.write(|table| {
             let delete = Delete::builder()
                 .table_name(table)
                 .set_key(Some(key.clone()))
-                .condition_expression("attribute_exists(followee_id)")
-                .build();
-            delete.map(|delete| TransactWriteItem::builder().delete(delete).build())
-        });
-        self.write(
-            writes
-                .into_iter()
-                .collect::<Result<_, _>>()
-                .map_err(failed("TransactWriteItems"))?,
-        )
+                .condition_expression("attribute_exists(followee_id)");
+            Ok(TransactWriteItem::builder().delete(delete.build()?).build())
+        })
         .await
     }
 
-    /// A condition that fails means that the work is done; a conflict with another transaction means try again.
-    async fn write(&self, writes: Vec<TransactWriteItem>) -> Result<()> {
-        for attempt in 0..ATTEMPTS {
-            dynamo::back_off(attempt).await;
-            let answer = self
-                .client
-                .transact_write_items()
-                .set_transact_items(Some(writes.clone()))
-                .send()
-                .await;
-            let Err(error) = answer else { return Ok(()) };
-            match dynamo::cancellation(&error) {
-                Some(reasons)
-                    if reasons
-                        .iter()
-                        .any(|reason| reason == dynamo::CONDITION_FAILED) =>
-                {
-                    return Ok(());
-                }
-                Some(_) => {}
-                None => return Err(failed("TransactWriteItems")(error)),
-            }
-        }
-        Err(Error::GaveUp("writing a follow"))
+    /// The same write to both tables.
+    async fn write(
+        &self,
+        write: impl Fn(&str) -> Result<TransactWriteItem, BuildError>,
+    ) -> Result<()> {
+        let writes = [write(&self.followers), write(&self.following)]
+            .into_iter()
+            .collect::<Result<_, _>>();
+        let writes = writes.map_err(failed("TransactWriteItems"))?;
+        dynamo::write_once(&self.client, writes, "writing a follow").await
     }
 
     pub async fn exists(&self, edge: Edge) -> Result<bool> {

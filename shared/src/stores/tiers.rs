@@ -14,9 +14,7 @@ use crate::domain::tier::{Measure, Policy, Tier};
 use crate::domain::{UserId, event::TierChange};
 use crate::runtime::aws::Aws;
 use crate::runtime::config::Config;
-use crate::{Error, Result, runtime};
-
-const ATTEMPTS: u32 = 6;
+use crate::{Result, runtime};
 
 #[derive(Clone)]
 pub struct Tiers {
@@ -148,28 +146,7 @@ impl Tiers {
             let step = step.build().map_err(failed("TransactWriteItems"))?;
             writes.push(TransactWriteItem::builder().update(step).build());
         }
-        for attempt in 0..ATTEMPTS {
-            dynamo::back_off(attempt).await;
-            let answer = self
-                .client
-                .transact_write_items()
-                .set_transact_items(Some(writes.clone()))
-                .send()
-                .await;
-            let Err(error) = answer else { return Ok(()) };
-            match dynamo::cancellation(&error) {
-                Some(reasons)
-                    if reasons
-                        .iter()
-                        .any(|reason| reason == dynamo::CONDITION_FAILED) =>
-                {
-                    return Ok(());
-                }
-                Some(_) => {}
-                None => return Err(failed("TransactWriteItems")(error)),
-            }
-        }
-        Err(Error::GaveUp("writing a tier"))
+        dynamo::write_once(&self.client, writes, "writing a tier").await
     }
 }
 
