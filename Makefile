@@ -77,7 +77,7 @@ receipt: ## Show what became of a tweet's delivery on a running local cloud (TWE
 	@test -n "$(TWEET)" || { echo "which one? make receipt TWEET=<id>" >&2; exit 1; }
 	@test -f $(ROOST_STATE_DIR)/endpoints.json || { echo "no local cloud: start one with 'make run' in another terminal" >&2; exit 1; }
 	@url=$$(python3 -c 'import json; print(json.load(open("$(ROOST_STATE_DIR)/endpoints.json"))["redis"])'); \
-	  receipt=$$(redis-cli -u "$$url" HGETALL 'receipt:{$(TWEET)}' | paste - - ); \
+	  receipt=$$(redis-cli -u "$$url" HGETALL 'receipt:{$(TWEET)}' | paste - - | grep '[^[:space:]]' || true); \
 	  test -n "$$receipt" && echo "$$receipt" || { echo "there is no receipt for tweet $(TWEET)" >&2; exit 1; }
 
 clean: ## Remove everything that was built or installed here
