@@ -13,7 +13,6 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use futures_util::{StreamExt, stream};
-
 use serde::Serialize;
 
 use super::feeds::FeedReader;

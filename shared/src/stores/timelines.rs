@@ -70,8 +70,8 @@ impl Timelines {
         })
     }
 
-    /// One round trip: the head of the list, the authors to hide, the authors to pull, how far the user has read, and a new lease of
-    /// life for all three.
+    /// One round trip: the head of the list, the authors to hide, the authors to pull and how far the user has read,
+    /// and a new lease of life for the first three.
     pub async fn open(&self, user: UserId, extent: Extent) -> Result<Opened> {
         let last = match extent {
             Extent::Newest(count) => i64::try_from(count).unwrap_or(i64::MAX) - 1,
