@@ -62,3 +62,9 @@ impl TierChange {
         }
     }
 }
+
+/// On `timeline-fills`: the first page of this user's list was rebuilt, and the rest is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimelineFill {
+    pub user_id: UserId,
+}

@@ -45,6 +45,34 @@ pub enum ListEnd {
     Bottom,
     /// The list has been created and is being filled by the rebuild with this token.
     Building(u64),
+    /// The list's first page is there, and the rest is still to be filled in.
+    Filling(Filling),
+}
+
+/// How far down a list is whole whose rest is still to be filled in, and which of all fillings this is.
+///
+/// Entries below may be there too: whatever is delivered, followed or demoted meanwhile lands where it belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Filling(u64);
+
+impl Filling {
+    /// Tells a filling from the token of a rebuild, which is smaller.
+    const MARK: u64 = 1 << 63;
+    /// The bits of an id below its time. Here they hold a random token, so that no two fillings are the same.
+    const TOKEN_BITS: u64 = (1 << 22) - 1;
+
+    /// A filling of a list that is whole from its entry `lowest` upwards.
+    pub const fn below(lowest: TweetId, token: u64) -> Self {
+        let time = lowest.get() & !Self::TOKEN_BITS;
+        Self(Self::MARK | time | (token & Self::TOKEN_BITS))
+    }
+
+    /// From here upwards nothing is missing.
+    pub const fn floor(self) -> TweetId {
+        let time = self.0 & !Self::MARK & !Self::TOKEN_BITS;
+        // Rounded up to the next millisecond.
+        TweetId::new(time + Self::TOKEN_BITS + 1)
+    }
 }
 
 impl ListEnd {
@@ -53,14 +81,16 @@ impl ListEnd {
         let token = match self {
             Self::Bottom => 0,
             Self::Building(token) => token,
+            Self::Filling(filling) => filling.0,
         };
         Entry::new(TweetId::new(0), UserId::new(token))
     }
 
-    fn from_entry(entry: Entry) -> Option<Self> {
+    pub fn from_entry(entry: Entry) -> Option<Self> {
         match (entry.tweet.get(), entry.author.get()) {
             (0, 0) => Some(Self::Bottom),
-            (0, token) => Some(Self::Building(token)),
+            (0, token) if token < Filling::MARK => Some(Self::Building(token)),
+            (0, filling) => Some(Self::Filling(Filling(filling))),
             _ => None,
         }
     }
@@ -122,19 +152,22 @@ pub enum Window {
 }
 
 impl Window {
-    /// `entries` as they stand in the list, head first.
-    pub fn new(mut entries: Vec<Entry>) -> Self {
-        let Some(&last) = entries.last() else {
+    /// `entries` as they stand in the list, head first, and the last entry of the whole list.
+    pub fn new(mut entries: Vec<Entry>, end: Option<Entry>) -> Self {
+        let (Some(&last), Some(end)) = (entries.last(), end) else {
             return Self::Missing;
         };
-        let floor = match ListEnd::from_entry(last) {
+        let mut floor = TweetId::first_at(last.tweet.millis() + LATE_MS);
+        if ListEnd::from_entry(last).is_some() {
+            entries.pop();
+            floor = ALL_KNOWN;
+        }
+        // What is below the floor of an unfinished list stands in it by chance, so the end counts for every window.
+        match ListEnd::from_entry(end) {
             Some(ListEnd::Building(_)) => return Self::Building,
-            Some(ListEnd::Bottom) => {
-                entries.pop();
-                ALL_KNOWN
-            }
-            None => TweetId::first_at(last.tweet.millis() + LATE_MS),
-        };
+            Some(ListEnd::Filling(filling)) => floor = floor.max(filling.floor()),
+            Some(ListEnd::Bottom) | None => {}
+        }
         Self::Read(Source { entries, floor })
     }
 }
@@ -228,7 +261,8 @@ mod tests {
             window in 1..130_usize,
         ) {
             let list = list_after(&tweets, cap);
-            let Window::Read(source) = Window::new(list.into_iter().take(window).collect()) else {
+            let end = list.last().copied();
+            let Window::Read(source) = Window::new(list.into_iter().take(window).collect(), end) else {
                 return Err(TestCaseError::fail("the list exists"));
             };
             for (n, &(posted, _)) in tweets.iter().enumerate() {
@@ -237,6 +271,41 @@ mod tests {
                     prop_assert!(source.entries.iter().any(|entry| entry.tweet == id), "{id} is above {}", source.floor);
                 }
             }
+        }
+
+        // A list whose first page was rebuilt: everything above the floor, and below it what happened to be backfilled.
+        #[test]
+        fn nothing_above_its_floor_is_missing_while_a_list_is_filled(
+            ids in prop::collection::btree_set(1..1_u64 << 40, 1..100),
+            first_page in 1..100_usize,
+            backfilled in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
+            window in 1..130_usize,
+            token: u64,
+        ) {
+            let tweets: Vec<Entry> = ids.into_iter().rev().map(|id| entry(id, 1)).collect();
+            let first_page = first_page.min(tweets.len());
+            let filling = Filling::below(tweets[first_page - 1].tweet, token);
+            let mut list = tweets[..first_page].to_vec();
+            list.extend(backfilled.iter().map(|index| *index.get(&tweets)).filter(|e| e.tweet < tweets[first_page - 1].tweet));
+            list.sort_by_key(|e| std::cmp::Reverse(e.tweet));
+            list.dedup();
+            let end = ListEnd::Filling(filling).to_entry();
+            list.push(end);
+            let Window::Read(source) = Window::new(list.into_iter().take(window).collect(), Some(end)) else {
+                return Err(TestCaseError::fail("the list exists"));
+            };
+            prop_assert!(source.floor >= filling.floor());
+            for tweet in tweets.iter().filter(|e| e.tweet >= source.floor) {
+                prop_assert!(source.entries.contains(tweet));
+            }
+        }
+
+        #[test]
+        fn a_filling_survives_its_entry(id in 1..1_u64 << 63, token: u64) {
+            let filling = Filling::below(TweetId::new(id), token);
+            prop_assert_eq!(ListEnd::from_entry(ListEnd::Filling(filling).to_entry()), Some(ListEnd::Filling(filling)));
+            prop_assert!(filling.floor().get() > id);
+            prop_assert!(filling.floor().get() - id <= 1 << 22);
         }
 
         // Ids differ in their last bits only: what a double (53 bits) could not tell apart stays apart.
@@ -310,13 +379,19 @@ mod tests {
     #[test]
     fn the_end_of_a_list_says_how_much_it_knows() {
         let bottom = ListEnd::Bottom.to_entry();
-        assert_eq!(Window::new(vec![]), Window::Missing);
+        let building = ListEnd::Building(9).to_entry();
+        assert_eq!(Window::new(vec![], None), Window::Missing);
         assert_eq!(
-            Window::new(vec![entry(5, 1), ListEnd::Building(9).to_entry()]),
+            Window::new(vec![entry(5, 1), building], Some(building)),
             Window::Building
         );
         assert_eq!(
-            Window::new(vec![entry(5, 1), bottom]),
+            Window::new(vec![entry(5, 1)], Some(building)),
+            Window::Building,
+            "also where the window does not reach the end"
+        );
+        assert_eq!(
+            Window::new(vec![entry(5, 1), bottom], Some(bottom)),
             Window::Read(Source {
                 entries: vec![entry(5, 1)],
                 floor: ALL_KNOWN

@@ -11,21 +11,23 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
+use tokio::time::Instant;
 
 use super::feeds::FeedReader;
 use super::pull::Pull;
-use super::tiers::tiers_of;
-use crate::domain::timeline::{ALL_KNOWN, CAP, Source, Window, merge, target};
-use crate::domain::{Entry, PageSize, Tier, Tweet, TweetId, User, UserId};
+use super::rebuild::{Rebuilds, Rebuilt, in_time};
+use crate::domain::timeline::{ALL_KNOWN, Source, Window, merge, target};
+use crate::domain::{Entry, PageSize, Tweet, TweetId, User, UserId};
 use crate::runtime::aws::Aws;
 use crate::runtime::config::Config;
 use crate::stores::cards::{Found, Lookup};
 use crate::stores::timelines::{Extent, Opened};
 use crate::stores::tweets::NEWEST;
-use crate::stores::{Cards, Celebs, Feeds, Follows, Markers, Redis, Timelines, Tweets, Users};
+use crate::stores::{Cards, Feeds, Follows, Markers, Redis, Timelines, Tweets, Users};
 use crate::{Error, Result};
 
 /// Entries read beyond a page's size, so that the page usually lies above the window's floor.
@@ -34,9 +36,12 @@ const LOOK_AHEAD: usize = 80;
 /// Queries under way at once.
 const CONCURRENCY: usize = 32;
 
+/// How long a page is worked at. What is not there by then is left out, well before the function is stopped.
+const BUDGET: Duration = Duration::from_secs(5);
+
 pub struct HomeTimelines {
     timelines: Timelines,
-    celebs: Celebs,
+    rebuilds: Rebuilds,
     feeds: FeedReader,
     cards: Cards,
     markers: Markers,
@@ -162,7 +167,7 @@ impl HomeTimelines {
         let tweets = Tweets::new(aws, config)?;
         Ok(Self {
             timelines: Timelines::new(redis.clone(), config)?,
-            celebs: Celebs::new(redis.clone()),
+            rebuilds: Rebuilds::new(aws, redis.clone(), users.clone(), config)?,
             feeds: FeedReader::new(Feeds::new(redis.clone()), tweets.clone()),
             cards: Cards::new(redis.clone()),
             markers: Markers::new(aws, redis, config)?,
@@ -337,7 +342,7 @@ impl HomeTimelines {
                 celebs: None,
                 ..
             }) => {
-                let found = self.find_celebs(me).await;
+                let found = self.rebuilds.find_celebs(me).await;
                 (
                     window,
                     unfollowed,
@@ -452,76 +457,6 @@ impl HomeTimelines {
             hydrated.tweets.extend(tweet);
         }
     }
-
-    async fn followees(&self, me: UserId) -> Result<Followees> {
-        let following = self.follows.following(me).await?;
-        let tiers = tiers_of(&self.users, &self.cards, &following).await?;
-        let of_tier = |fits: fn(Tier) -> bool| {
-            let fitting = following
-                .iter()
-                .filter(|author| tiers.get(author).is_some_and(|tier| fits(tier.tier)));
-            fitting.copied().collect::<Vec<_>>()
-        };
-        Ok(Followees {
-            pushed: of_tier(Tier::pushes),
-            pulled: of_tier(Tier::pulls),
-            unsettled: !of_tier(|tier| tier == Tier::Demoting).is_empty(),
-        })
-    }
-
-    /// Looks up which of the followed authors are pulled, and remembers it.
-    async fn find_celebs(&self, me: UserId) -> Result<Vec<UserId>> {
-        let token = self.celebs.begin_fill(me).await?;
-        let followees = self.followees(me).await?;
-        // Who is being demoted is about to be taken out of this set, and may have been already.
-        if !followees.unsettled {
-            self.celebs
-                .finish_fill(me, token, &followees.pulled)
-                .await?;
-        }
-        Ok(followees.pulled)
-    }
-
-    /// Fills a missing list from the tables and gives what it holds now. `None` where somebody else is filling it.
-    async fn rebuild(&self, me: UserId) -> Result<Option<Source>> {
-        let Some(token) = self.timelines.begin_rebuild(me).await? else {
-            return Ok(None);
-        };
-        let read = async {
-            // Only now: whatever is posted or followed after this reading lands in the list that was just created.
-            let mut authors = self.followees(me).await?.pushed;
-            authors.push(me);
-            let mut pull = Pull::new(self.tweets.clone(), authors, NEWEST, CAP);
-            let entries = pull.take(CAP).await?;
-            let floor = if pull.is_exhausted() {
-                ALL_KNOWN
-            } else {
-                entries.last().map_or(ALL_KNOWN, |e| e.tweet)
-            };
-            Ok(Source { entries, floor })
-        };
-        let source = match read.await {
-            Ok(source) => source,
-            Err(error) => {
-                self.timelines.release_rebuild(me, token).await?;
-                return Err(error);
-            }
-        };
-        let kept = self
-            .timelines
-            .finish_rebuild(me, token, &source.entries, source.floor == ALL_KNOWN)
-            .await?;
-        tracing::info!(entries = source.entries.len(), kept, "timeline rebuilt");
-        Ok(Some(source))
-    }
-}
-
-/// Whom somebody follows, by how their tweets arrive. Authors whose tier is flipping are both.
-struct Followees {
-    pushed: Vec<UserId>,
-    pulled: Vec<UserId>,
-    /// Is somebody among them being demoted?
-    unsettled: bool,
 }
 
 /// Where the list of what was pushed is read on when its source is used up.
@@ -548,6 +483,8 @@ struct Walk<'a> {
     /// The newest tweet that was read before; 0 where that is not known.
     last_read: TweetId,
     troubles: Troubles,
+    /// When to stop reading and answer.
+    deadline: Instant,
 }
 
 impl<'a> Walk<'a> {
@@ -573,6 +510,7 @@ impl<'a> Walk<'a> {
             known: VecDeque::new(),
             last_read: ALL_KNOWN,
             troubles: Troubles::default(),
+            deadline: Instant::now() + BUDGET,
         };
         // Without the cache nothing is known: the walk goes on with the tables, for all authors alike.
         if let Some(celebs) = walk.open(extent).await {
@@ -614,16 +552,27 @@ impl<'a> Walk<'a> {
                 self.list = source;
                 Some(celebs)
             }
-            Window::Missing | Window::Building => {
-                let rebuilt = self.home.rebuild(self.me).await;
-                let source = self
-                    .troubles
-                    .note(Trouble::TablesUnavailable, rebuilt)
-                    .flatten();
-                self.list_rest = ListRest::Tables;
-                self.list = source.unwrap_or_else(Source::nothing);
-                // The rebuild looked tiers up after the celebrities were read. Somebody promoted in between would be
-                // in neither, so they are looked up once more.
+            Window::Missing | Window::Building => self.rebuild(extent).await,
+        }
+    }
+
+    /// Like [`Self::open`], for a list that is not there.
+    async fn rebuild(&mut self, extent: Extent) -> Option<Option<Vec<UserId>>> {
+        let wanted = match extent {
+            Extent::Newest(count) => count,
+            Extent::Whole => LOOK_AHEAD,
+        };
+        let rebuilds = &self.home.rebuilds;
+        let rebuilt = rebuilds.first_page(self.me, wanted, self.deadline).await;
+        let rebuilt = self.troubles.note(Trouble::TablesUnavailable, rebuilt);
+        self.list_rest = ListRest::Tables;
+        match rebuilt.flatten() {
+            Some(Rebuilt { list, celebs }) => {
+                self.list = list;
+                Some(Some(celebs))
+            }
+            None => {
+                self.list = Source::nothing();
                 Some(None)
             }
         }
@@ -633,7 +582,8 @@ impl<'a> Walk<'a> {
         let celebs = match celebs {
             Some(celebs) => celebs,
             None => {
-                let found = self.home.find_celebs(self.me).await;
+                let found = in_time(self.deadline, self.home.rebuilds.find_celebs(self.me));
+                let found = found.await;
                 self.troubles
                     .note(Trouble::CelebritiesUnavailable, found)
                     .unwrap_or_default()
@@ -694,7 +644,7 @@ impl<'a> Walk<'a> {
             }
         }
         if self.list.floor > target {
-            let deeper = self.read_list_deeper(count).await;
+            let deeper = in_time(self.deadline, self.read_list_deeper(count)).await;
             if self
                 .troubles
                 .note(Trouble::TablesUnavailable, deeper)

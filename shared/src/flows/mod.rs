@@ -5,4 +5,5 @@ pub mod fan_out;
 pub mod feeds;
 pub mod home_timeline;
 pub mod pull;
+pub mod rebuild;
 pub mod tiers;

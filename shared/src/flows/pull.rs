@@ -20,6 +20,8 @@ pub struct Pull {
     feeds: Vec<Feed>,
     /// Tweets that one query asks for.
     per_query: usize,
+    /// Queries made so far.
+    queries: usize,
 }
 
 struct Feed {
@@ -49,6 +51,7 @@ impl Pull {
             tweets,
             feeds,
             per_query,
+            queries: 0,
         }
     }
 
@@ -70,6 +73,11 @@ impl Pull {
         Ok(taken)
     }
 
+    /// How many queries it has cost so far: one per author, and one more for every few tweets that were taken.
+    pub const fn queries(&self) -> usize {
+        self.queries
+    }
+
     /// Is there nothing more to take?
     pub fn is_exhausted(&self) -> bool {
         self.feeds
@@ -86,6 +94,7 @@ impl Pull {
         let reads: Vec<_> = hungry
             .map(|feed| feed.read_on(&self.tweets, self.per_query))
             .collect();
+        self.queries += reads.len();
         stream::iter(reads)
             .buffer_unordered(CONCURRENCY)
             .try_collect()

@@ -59,6 +59,11 @@ impl Config {
         self.text("CELEBRITY_FLAG_CHANGED_STREAM")
     }
 
+    /// Kinesis stream of timelines of which only the first page was rebuilt.
+    pub fn timeline_fills_stream(&self) -> Result<&str> {
+        self.text("TIMELINE_FILLS_STREAM")
+    }
+
     /// What makes a celebrity: `followers`, or `load` (`true`).
     pub fn tier_policy_is_load(&self) -> Result<bool> {
         match self.text("TIER_POLICY")? {

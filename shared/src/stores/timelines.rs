@@ -12,7 +12,7 @@ use redis::{Cmd, Value, cmd, from_redis_value};
 
 use super::redis::{Redis, Script};
 use super::{celebs, keys};
-use crate::domain::timeline::{self, CAP, ListEnd, SLACK, Window};
+use crate::domain::timeline::{self, CAP, Filling, ListEnd, SLACK, Window};
 use crate::domain::{Entry, TweetId, UserId};
 use crate::runtime::config::Config;
 use crate::{Error, Result};
@@ -55,6 +55,17 @@ pub struct Opened {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RebuildToken(u64);
 
+/// What is still to be done for a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unfinished {
+    /// There is no list, or it is as full as it can be.
+    Nothing,
+    /// All of it: whoever began has not come to an end.
+    Whole,
+    /// What is below the filling's floor, with room for so many entries.
+    Rest { filling: Filling, room: usize },
+}
+
 /// How much of a list a reader wants to see.
 #[derive(Clone, Copy, Debug)]
 pub enum Extent {
@@ -85,6 +96,7 @@ impl Timelines {
                     .arg(0)
                     .arg(last)
                     .take(),
+                last_entry(user),
                 cmd("SMEMBERS").arg(keys::unfollowed(user)).take(),
                 cmd("SMEMBERS").arg(keys::my_celebs(user)).take(),
                 cmd("HGET")
@@ -99,9 +111,10 @@ impl Timelines {
         let mut answers = answers.into_iter();
         let mut next = || answers.next().unwrap_or(Value::Nil);
         let entries: Vec<Vec<u8>> = from_redis_value(next()).map_err(redis::RedisError::from)?;
+        let end: Option<Vec<u8>> = from_redis_value(next()).map_err(redis::RedisError::from)?;
         let unfollowed: Vec<u64> = from_redis_value(next()).map_err(redis::RedisError::from)?;
         Ok(Opened {
-            window: Window::new(decode(&entries)?),
+            window: Window::new(decode(&entries)?, decode(end.as_slice())?.pop()),
             unfollowed: unfollowed.into_iter().map(UserId::new).collect(),
             celebs: celebs::decode(from_redis_value(next()).map_err(redis::RedisError::from)?),
             last_read: from_redis_value::<Option<u64>>(next())
@@ -178,15 +191,18 @@ impl Timelines {
             .arg("PX")
             .arg(REBUILD_LOCK_MS)
             .take();
-        let last = cmd("LINDEX").arg(&list).arg(-1).take();
-        let answers: Vec<Value> = self.redis.run([take_lock, last]).await?;
+        let answers: Vec<Value> = self.redis.run([take_lock, last_entry(user)]).await?;
         let [Value::Okay, last] = answers.as_slice() else {
             return Ok(None);
         };
         let token = RebuildToken(token);
         let last: Option<Vec<u8>> =
             from_redis_value(last.clone()).map_err(redis::RedisError::from)?;
-        if matches!(Window::new(decode(last.as_slice())?), Window::Read(_)) {
+        let last = decode(last.as_slice())?.pop();
+        if matches!(
+            Window::new(last.into_iter().collect(), last),
+            Window::Read(_)
+        ) {
             self.release_rebuild(user, token).await?;
             return Ok(None);
         }
@@ -210,15 +226,64 @@ impl Timelines {
         entries: &[Entry],
         bottom: bool,
     ) -> Result<bool> {
-        let building = ListEnd::Building(token.0).to_entry().to_bytes().to_vec();
-        let end = if bottom {
-            ListEnd::Bottom.to_entry().to_bytes().to_vec()
-        } else {
-            Vec::new()
-        };
-        let done = self.merge(user, building, end, entries).await?;
+        let end = bottom.then_some(ListEnd::Bottom);
+        let done = self
+            .merge(user, Some(ListEnd::Building(token.0)), end, entries)
+            .await?;
         self.release_rebuild(user, token).await?;
         Ok(done)
+    }
+
+    /// Like [`Self::finish_rebuild`] with the newest entries only; the rest is left to [`Self::finish_fill`].
+    pub async fn finish_first_page(
+        &self,
+        user: UserId,
+        token: RebuildToken,
+        entries: &[Entry],
+    ) -> Result<bool> {
+        let end = entries
+            .last()
+            .map(|lowest| ListEnd::Filling(Filling::below(lowest.tweet, fastrand::u64(..))));
+        let done = self
+            .merge(user, Some(ListEnd::Building(token.0)), end, entries)
+            .await?;
+        self.release_rebuild(user, token).await?;
+        Ok(done)
+    }
+
+    /// How far a list is that somebody has begun to rebuild.
+    pub async fn unfinished(&self, user: UserId) -> Result<Unfinished> {
+        let length = cmd("LLEN").arg(keys::home_timeline(user)).take();
+        let answers: Vec<Value> = self.redis.run([last_entry(user), length]).await?;
+        let [last, length] = answers.as_slice() else {
+            return Ok(Unfinished::Nothing);
+        };
+        let last: Option<Vec<u8>> =
+            from_redis_value(last.clone()).map_err(redis::RedisError::from)?;
+        let length: usize = from_redis_value(length.clone()).map_err(redis::RedisError::from)?;
+        let end = decode(last.as_slice())?.pop();
+        Ok(match end.and_then(ListEnd::from_entry) {
+            Some(ListEnd::Building(_)) => Unfinished::Whole,
+            Some(ListEnd::Filling(filling)) => Unfinished::Rest {
+                filling,
+                room: CAP.saturating_sub(length - 1).max(1),
+            },
+            Some(ListEnd::Bottom) | None => Unfinished::Nothing,
+        })
+    }
+
+    /// Adds what was read from the tables below the filling's floor. `bottom` says that the tables hold nothing older.
+    /// Says whether it did; it does not where somebody else has done it, or the list was lost in between.
+    pub async fn finish_fill(
+        &self,
+        user: UserId,
+        filling: Filling,
+        entries: &[Entry],
+        bottom: bool,
+    ) -> Result<bool> {
+        let end = bottom.then_some(ListEnd::Bottom);
+        self.merge(user, Some(ListEnd::Filling(filling)), end, entries)
+            .await
     }
 
     /// Gives the right to rebuild back, so that the next reader need not wait for it to run out.
@@ -235,10 +300,7 @@ impl Timelines {
 
     /// The id below which a list keeps nothing, or `None` where there is no list.
     pub async fn oldest_kept(&self, user: UserId) -> Result<Option<Entry>> {
-        let last: Option<Vec<u8>> = self
-            .redis
-            .one(cmd("LINDEX").arg(keys::home_timeline(user)).arg(-1).take())
-            .await?;
+        let last: Option<Vec<u8>> = self.redis.one(last_entry(user)).await?;
         Ok(decode(last.as_slice())?.pop())
     }
 
@@ -282,19 +344,21 @@ impl Timelines {
     ///
     /// `entries` are the author's newest; [`BACKFILL`] of them are enough, whatever else is in the list.
     pub async fn backfill(&self, user: UserId, entries: &[Entry]) -> Result<()> {
-        self.merge(user, Vec::new(), Vec::new(), entries)
-            .await
-            .map(drop)
+        self.merge(user, None, None, entries).await.map(drop)
     }
 
+    /// Merges into a list that ends as `from` says, where something is said, and lets it end with `to`.
     async fn merge(
         &self,
         user: UserId,
-        building: Vec<u8>,
-        end: Vec<u8>,
+        from: Option<ListEnd>,
+        to: Option<ListEnd>,
         entries: &[Entry],
     ) -> Result<bool> {
-        let mut arguments = vec![building, CAP.to_string().into_bytes(), end];
+        let bytes = |end: Option<ListEnd>| {
+            end.map_or_else(Vec::new, |end| end.to_entry().to_bytes().to_vec())
+        };
+        let mut arguments = vec![bytes(from), CAP.to_string().into_bytes(), bytes(to)];
         arguments.extend(entries.iter().map(|entry| entry.to_bytes().to_vec()));
         let changed: Vec<bool> = self
             .redis
@@ -341,6 +405,10 @@ impl Timelines {
     fn renew(&self, key: String) -> Cmd {
         cmd("EXPIRE").arg(key).arg(self.ttl_seconds).take()
     }
+}
+
+fn last_entry(user: UserId) -> Cmd {
+    cmd("LINDEX").arg(keys::home_timeline(user)).arg(-1).take()
 }
 
 fn decode(entries: &[Vec<u8>]) -> Result<Vec<Entry>> {

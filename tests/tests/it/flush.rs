@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 use roost_tests::{
-    LocalCloud, PATIENCE, eventually, expect_timeline, ids, in_parallel, newest_first, throughout,
+    LocalCloud, PATIENCE, eventually, expect_equal, expect_timeline, ids, in_parallel,
+    newest_first, throughout,
 };
 
 #[tokio::test]
@@ -164,4 +165,37 @@ async fn what_was_hidden_stays_hidden_when_redis_loses_everything() {
         )
         .await;
     }
+}
+
+#[tokio::test]
+async fn a_reader_waits_for_one_page_and_the_rest_of_the_list_is_filled_behind() {
+    let Some(cloud) = LocalCloud::for_test(&[]).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let Some(cache) = roost.cache().await else {
+        return;
+    };
+    let reader = roost.sign_up("reader").await;
+    let authors = roost.sign_up_many("autho", 4).await;
+    in_parallel(4, authors.iter().map(|author| reader.follow(author))).await;
+    let posted = in_parallel(4, authors.iter().map(|author| author.post_many(60, 2)))
+        .await
+        .concat();
+    let expected = ids(&newest_first(posted));
+    cache.flush().await;
+
+    // Two devices at once.
+    let pages = in_parallel(2, [(); 2].map(|()| reader.home(20, None))).await;
+
+    for page in pages {
+        expect_timeline(&page.data, &expected[..20]).expect("the newest page");
+    }
+    eventually(PATIENCE, "the list holds everything", || async {
+        let lists = cache.home_timelines(&[reader.id]).await;
+        // And the marker that says that nothing is older.
+        expect_equal("entries", lists[0].len(), expected.len() + 1)
+    })
+    .await;
+    expect_timeline(&reader.walk(50).await, &expected).expect("everything, once");
 }

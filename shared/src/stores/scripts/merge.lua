@@ -1,5 +1,5 @@
 -- Merges entries into a list, newest first and each once.
--- KEYS[1] list; ARGV[1] the marker that a rebuild put at the end, or '' to merge into any list that exists;
+-- KEYS[1] list; ARGV[1] the marker that a rebuild or a filling put at the end, or '' to merge into any list that exists;
 -- ARGV[2] most entries to keep; ARGV[3] marker for the end of a rebuilt list, or '' when the tables hold more than
 -- ARGV[4...], the entries. Returns 1 where the list was changed.
 --
@@ -72,8 +72,8 @@ for _, entry in ipairs(all) do
   end
 end
 local most = tonumber(ARGV[2])
-if #result > most and not rebuilding and marker ~= '' and marker ~= string.rep('\0', ENTRY) then
-  -- Somebody is still filling this list. Without their marker it would pass for whole, so it goes.
+if #result > most and marker ~= '' and marker ~= string.rep('\0', ENTRY) then
+  -- This list is still to be filled. Without the marker it would pass for whole, so it goes.
   redis.call('DEL', KEYS[1])
   return 1
 end

@@ -59,6 +59,7 @@ impl Stores {
             ("FOLLOWING_TABLE", table("following").as_str()),
             ("TWEETS_TABLE", table("tweets").as_str()),
             ("LEDGER_TABLE", table("ledger").as_str()),
+            ("TIMELINE_FILLS_STREAM", table("timeline-fills").as_str()),
             ("TIMELINE_TTL_DAYS", "1"),
         ]);
         Some(Self {

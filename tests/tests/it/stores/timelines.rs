@@ -1,9 +1,9 @@
 use futures_util::future::join_all;
 use redis::cmd;
-use shared::domain::timeline::{ALL_KNOWN, CAP, ListEnd, SLACK, Source, Window};
+use shared::domain::timeline::{ALL_KNOWN, CAP, Filling, ListEnd, SLACK, Source, Window};
 use shared::domain::{Entry, UserId};
 use shared::runtime::now_millis;
-use shared::stores::timelines::{BACKFILL, Extent};
+use shared::stores::timelines::{BACKFILL, Extent, Unfinished};
 
 use super::{Stores, WEEK_MS, assert_same, home_timeline, someone, sorted, tweet_at, tweets_of};
 
@@ -261,6 +261,117 @@ async fn what_is_delivered_during_a_rebuild_survives_it() {
         }
         assert_same(&stores.list(user).await, &expected);
     }
+}
+
+/// A list of which only the newest of these entries were rebuilt.
+async fn given_first_page(stores: &Stores, user: UserId, entries: &[Entry]) -> Filling {
+    let timelines = stores.timelines();
+    let token = timelines.begin_rebuild(user).await.expect("Redis answers");
+    let token = token.expect("the right to rebuild");
+    let done = timelines.finish_first_page(user, token, entries).await;
+    assert!(done.expect("Redis answers"));
+    match timelines.unfinished(user).await.expect("Redis answers") {
+        Unfinished::Rest { filling, room } => {
+            assert_eq!(room, CAP - entries.len());
+            filling
+        }
+        other => panic!("a list with a first page is {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn what_lands_in_a_list_before_its_rest_is_filled_in_survives_it() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (author, timelines) = (someone(), stores.timelines());
+    let read = tweets_of(someone(), 100, 60_000);
+    let (first, rest) = read.split_at(30);
+    // Followed meanwhile: some of their tweets belong below the first page.
+    let backfilled = tweets_of(author, 80, 60_500);
+    for bottom in [true, false] {
+        let user = someone();
+        let filling = given_first_page(&stores, user, first).await;
+        timelines
+            .backfill(user, &backfilled)
+            .await
+            .expect("a backfill");
+        let young = Entry::new(tweet_at(now_millis(), 0), author);
+        let delivered = timelines.deliver(young, &[user], now_millis()).await;
+        assert_eq!(delivered.expect("a delivery"), 1);
+
+        for extent in [Extent::Whole, Extent::Newest(100), Extent::Newest(5)] {
+            let opened = timelines.open(user, extent).await.expect("Redis answers");
+            let Window::Read(source) = opened.window else {
+                panic!("a list with a first page can be read");
+            };
+            assert!(
+                source.floor > first[29].tweet,
+                "{extent:?} promises too much"
+            );
+        }
+
+        let done = timelines.finish_fill(user, filling, rest, bottom).await;
+        assert!(done.expect("Redis answers"));
+        let mut expected = sorted(&[&[young], &read, &backfilled]);
+        if bottom {
+            expected.push(BOTTOM);
+        }
+        assert_same(&stores.list(user).await, &expected);
+        let again = timelines.finish_fill(user, filling, &read, bottom).await;
+        assert!(!again.expect("Redis answers"), "a list is filled twice");
+        let after = timelines.unfinished(user).await.expect("Redis answers");
+        assert_eq!(after, Unfinished::Nothing);
+    }
+}
+
+#[tokio::test]
+async fn a_filling_of_a_list_that_was_lost_and_rebuilt_stores_nothing() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, timelines) = (someone(), stores.timelines());
+    let read = tweets_of(someone(), 100, 60_000);
+    let lost = given_first_page(&stores, user, &read[..30]).await;
+    let _: i64 = stores.redis(cmd("DEL").arg(home_timeline(user))).await;
+    let done = timelines.finish_fill(user, lost, &read[30..], true).await;
+    assert!(!done.expect("Redis answers"), "there is nothing to fill");
+
+    given_first_page(&stores, user, &read[..30]).await;
+    let before = stores.list(user).await;
+    let done = timelines.finish_fill(user, lost, &read[30..], true).await;
+    assert!(!done.expect("Redis answers"), "somebody else's filling");
+    assert_same(&stores.list(user).await, &before);
+}
+
+#[tokio::test]
+async fn a_list_that_grows_too_long_before_it_is_filled_does_not_pass_for_whole() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, timelines) = (someone(), stores.timelines());
+    let first = tweets_of(someone(), 10, 60_000);
+    given_first_page(&stores, user, &first).await;
+    let backfilled = tweets_of(someone(), BACKFILL as u64, 120_000);
+    timelines
+        .backfill(user, &backfilled)
+        .await
+        .expect("a backfill");
+    assert_same(&stores.list(user).await, &[]);
+
+    given_first_page(&stores, user, &first).await;
+    for n in 0..=(CAP + SLACK) as u64 {
+        let young = Entry::new(tweet_at(now_millis(), n), someone());
+        timelines
+            .deliver(young, &[user], now_millis())
+            .await
+            .expect("a delivery");
+    }
+    let opened = timelines
+        .open(user, Extent::Whole)
+        .await
+        .expect("Redis answers");
+    assert_eq!(opened.window, Window::Missing);
 }
 
 #[tokio::test]

@@ -1,0 +1,52 @@
+use std::collections::BTreeSet;
+
+use aws_lambda_events::kinesis::KinesisEventRecord;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use shared::Result;
+use shared::domain::UserId;
+use shared::domain::event::TimelineFill;
+use shared::flows::rebuild::Rebuilds;
+use shared::runtime::batch;
+
+/// Lists filled at once. Readers do not wait for this, so it is kept from crowding them out.
+const CONCURRENCY: usize = 2;
+
+pub(crate) struct FillTimelines {
+    pub(crate) rebuilds: Rebuilds,
+}
+
+impl FillTimelines {
+    pub(crate) async fn handle(&self, records: &[KinesisEventRecord]) -> Result<()> {
+        let fills: Vec<_> = users(records)?
+            .into_iter()
+            .map(|user| self.rebuilds.fill(user))
+            .collect();
+        stream::iter(fills)
+            .buffer_unordered(CONCURRENCY)
+            .try_collect()
+            .await
+    }
+}
+
+/// Whose lists are meant, each once.
+fn users(records: &[KinesisEventRecord]) -> Result<BTreeSet<UserId>> {
+    let fills = records.iter().map(batch::payload);
+    fills
+        .map(|fill| fill.map(|fill: TimelineFill| fill.user_id))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shared::runtime::batch::Batch;
+
+    const EVENT: &str = include_str!("../../../events/fill-timelines.json");
+
+    #[test]
+    fn a_timeline_that_is_named_twice_is_filled_once() {
+        let batch: Batch<KinesisEventRecord> = serde_json::from_str(EVENT).expect("an event");
+        let twice = [batch.records[0].clone(), batch.records[0].clone()];
+        assert_eq!(users(&twice).expect("a user").len(), 1);
+    }
+}

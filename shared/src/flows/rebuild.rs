@@ -1,0 +1,229 @@
+//! Making what a reader finds missing in Redis: the list of what was pushed, and the set of celebrities to pull.
+//!
+//! A reader waits only for what the page needs: of everybody who is pushed the newest tweets, merged. The list is whole
+//! down to there, and its end says so. The rest is filled in behind the reader's back by `fill-timelines`, at the pace
+//! of a stream; until then, whoever reads further down reads the tables.
+//!
+//! One reader at a time rebuilds a list. The others wait for it a moment before they read the tables themselves.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::pull::Pull;
+use super::tiers::tiers_of;
+use crate::domain::event::TimelineFill;
+use crate::domain::timeline::{ALL_KNOWN, CAP, Source, Window};
+use crate::domain::{Tier, TweetId, UserId};
+use crate::runtime::aws::Aws;
+use crate::runtime::config::Config;
+use crate::stores::timelines::{Extent, Opened, Unfinished};
+use crate::stores::tweets::NEWEST;
+use crate::stores::{Cards, Celebs, EventStream, Follows, Redis, Timelines, Tweets, Users};
+use crate::{Error, Result};
+
+/// How long a reader waits for a list that somebody else is rebuilding.
+const PATIENCE: Duration = Duration::from_millis(600);
+
+/// How often it looks meanwhile, in milliseconds. At random, so that many who wait do not all ask at once.
+const LOOK_EVERY_MS: std::ops::Range<u64> = 15..45;
+
+/// How long `fill-timelines` works at one list at the most. Its function has more time than that.
+const LONG: Duration = Duration::from_secs(40);
+
+pub struct Rebuilds {
+    timelines: Timelines,
+    celebs: Celebs,
+    cards: Cards,
+    follows: Follows,
+    tweets: Tweets,
+    users: Users,
+    fills: EventStream,
+}
+
+/// What was missing and is there now.
+pub struct Rebuilt {
+    pub list: Source,
+    /// Followed authors who are pulled.
+    pub celebs: Vec<UserId>,
+}
+
+/// Whom somebody follows, by how their tweets arrive. Authors whose tier is flipping are both.
+struct Followees {
+    pushed: Vec<UserId>,
+    pulled: Vec<UserId>,
+    /// Is somebody among them being demoted?
+    unsettled: bool,
+}
+
+impl Rebuilds {
+    pub fn new(aws: &Aws, redis: Redis, users: Users, config: &Config) -> Result<Self> {
+        Ok(Self {
+            timelines: Timelines::new(redis.clone(), config)?,
+            celebs: Celebs::new(redis.clone()),
+            cards: Cards::new(redis),
+            follows: Follows::new(aws, config)?,
+            tweets: Tweets::new(aws, config)?,
+            users,
+            fills: EventStream::new(aws, config.timeline_fills_stream()?),
+        })
+    }
+
+    /// Looks up which of the followed authors are pulled, and remembers it.
+    pub async fn find_celebs(&self, me: UserId) -> Result<Vec<UserId>> {
+        let token = self.celebs.begin_fill(me).await?;
+        let followees = self.followees(me).await?;
+        // Who is being demoted is about to be taken out of this set, and may have been already.
+        if !followees.unsettled {
+            self.celebs
+                .finish_fill(me, token, &followees.pulled)
+                .await?;
+        }
+        Ok(followees.pulled)
+    }
+
+    /// The newest `wanted` entries of a missing list, or more. `None` where somebody else is rebuilding it and does not
+    /// come to an end.
+    pub async fn first_page(
+        &self,
+        me: UserId,
+        wanted: usize,
+        deadline: Instant,
+    ) -> Result<Option<Rebuilt>> {
+        let give_up = Instant::now() + PATIENCE;
+        loop {
+            if let Some(rebuilt) = self.rebuild(me, wanted, deadline).await? {
+                return Ok(Some(rebuilt));
+            }
+            if Instant::now() >= give_up {
+                return Ok(None);
+            }
+            sleep(Duration::from_millis(fastrand::u64(LOOK_EVERY_MS))).await;
+            if let Opened {
+                window: Window::Read(list),
+                celebs: Some(celebs),
+                ..
+            } = self.timelines.open(me, Extent::Newest(wanted)).await?
+            {
+                return Ok(Some(Rebuilt { list, celebs }));
+            }
+        }
+    }
+
+    /// Finishes a list that a reader has begun. Does nothing where there is nothing to finish.
+    pub async fn fill(&self, me: UserId) -> Result<()> {
+        match self.timelines.unfinished(me).await? {
+            Unfinished::Nothing => {}
+            Unfinished::Whole => {
+                self.rebuild(me, CAP, Instant::now() + LONG).await?;
+            }
+            Unfinished::Rest { filling, room } => {
+                // What was posted, followed or demoted since the first page is in the list, however old.
+                let mut pull = self.pull(me, self.followees(me).await?, filling.floor(), room);
+                let entries = pull.take(room).await?;
+                let bottom = pull.is_exhausted();
+                let kept = self
+                    .timelines
+                    .finish_fill(me, filling, &entries, bottom)
+                    .await?;
+                tracing::info!(user_id = %me, entries = entries.len(), queries = pull.queries(), kept, "timeline filled");
+            }
+        }
+        Ok(())
+    }
+
+    /// Rebuilds the list down to `wanted` entries, and the set of celebrities with it. `None` where somebody else does.
+    async fn rebuild(
+        &self,
+        me: UserId,
+        wanted: usize,
+        deadline: Instant,
+    ) -> Result<Option<Rebuilt>> {
+        let Some(token) = self.timelines.begin_rebuild(me).await? else {
+            return Ok(None);
+        };
+        let celebs_token = self.celebs.begin_fill(me).await?;
+        let read = async {
+            // Only now: whatever is posted, followed or flipped after this reading lands in the list that was just
+            // created, or takes the token for the celebrities away.
+            let followees = self.followees(me).await?;
+            let (celebs, unsettled) = (followees.pulled.clone(), followees.unsettled);
+            let mut pull = self.pull(me, followees, NEWEST, wanted);
+            Ok((celebs, unsettled, pull.take(wanted).await?, pull))
+        };
+        let (celebs, unsettled, entries, pull) = match in_time(deadline, read).await {
+            Ok(read) => read,
+            Err(error) => {
+                self.timelines.release_rebuild(me, token).await?;
+                if Instant::now() >= deadline {
+                    // Too many authors for one read: somebody with more time makes the list.
+                    self.hand_over(me).await;
+                }
+                return Err(error);
+            }
+        };
+        let (whole, bottom) = (entries.len() >= CAP, pull.is_exhausted());
+        let kept = if whole || bottom {
+            self.timelines
+                .finish_rebuild(me, token, &entries, bottom)
+                .await?
+        } else {
+            self.timelines
+                .finish_first_page(me, token, &entries)
+                .await?
+        };
+        if !unsettled {
+            self.celebs.finish_fill(me, celebs_token, &celebs).await?;
+        }
+        if kept && !whole && !bottom {
+            self.hand_over(me).await;
+        }
+        tracing::info!(user_id = %me, entries = entries.len(), queries = pull.queries(), kept, "timeline rebuilt");
+        let floor = entries
+            .last()
+            .filter(|_| !bottom)
+            .map_or(ALL_KNOWN, |entry| entry.tweet);
+        let list = Source { entries, floor };
+        Ok(Some(Rebuilt { list, celebs }))
+    }
+
+    /// Leaves the rest to `fill-timelines`. A list that nobody fills is whole as far as it goes, so a stream that does
+    /// not answer costs speed further down, nothing else.
+    async fn hand_over(&self, me: UserId) {
+        let event = TimelineFill { user_id: me };
+        if let Err(error) = self.fills.put([(me.to_string(), event)]).await {
+            tracing::warn!(error = error.chain(), "timeline is not filled");
+        }
+    }
+
+    fn pull(&self, me: UserId, followees: Followees, below: TweetId, wanted: usize) -> Pull {
+        let authors = followees.pushed.into_iter().chain([me]);
+        Pull::new(self.tweets.clone(), authors, below, wanted)
+    }
+
+    async fn followees(&self, me: UserId) -> Result<Followees> {
+        let following = self.follows.following(me).await?;
+        let tiers = tiers_of(&self.users, &self.cards, &following).await?;
+        let of_tier = |fits: fn(Tier) -> bool| {
+            let fitting = following
+                .iter()
+                .filter(|author| tiers.get(author).is_some_and(|tier| fits(tier.tier)));
+            fitting.copied().collect::<Vec<_>>()
+        };
+        Ok(Followees {
+            pushed: of_tier(Tier::pushes),
+            pulled: of_tier(Tier::pulls),
+            unsettled: !of_tier(|tier| tier == Tier::Demoting).is_empty(),
+        })
+    }
+}
+
+/// The result, if it comes in time.
+pub(super) async fn in_time<T>(
+    deadline: Instant,
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    timeout_at(deadline, work)
+        .await
+        .unwrap_or(Err(Error::GaveUp("reading a timeline in time")))
+}
