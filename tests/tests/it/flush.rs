@@ -1,6 +1,7 @@
 //! I8: Redis is a cache. Losing all of it at any moment costs time, never a tweet.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use roost_tests::{
@@ -192,9 +193,11 @@ async fn a_reader_waits_for_one_page_and_the_rest_of_the_list_is_filled_behind()
         expect_timeline(&page.data, &expected[..20]).expect("the newest page");
     }
     eventually(PATIENCE, "the list holds everything", || async {
+        // A fan-out that was under way may have pushed some once more.
         let lists = cache.home_timelines(&[reader.id]).await;
+        let entries: BTreeSet<_> = lists[0].iter().collect();
         // And the marker that says that nothing is older.
-        expect_equal("entries", lists[0].len(), expected.len() + 1)
+        expect_equal("entries", entries.len(), expected.len() + 1)
     })
     .await;
     expect_timeline(&reader.walk(50).await, &expected).expect("everything, once");
