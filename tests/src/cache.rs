@@ -94,6 +94,42 @@ impl Cache {
         }
     }
 
+    /// The keys in whose name or value a user or one of these words is found.
+    pub async fn mentions(&self, user: u64, words: &[String]) -> Vec<String> {
+        let keys: Vec<String> = self.ask(&["KEYS", "*"]).await;
+        // An entry of a list has the author in its second half, less the top bit.
+        let in_entry = |bytes: &[u8]| {
+            let author = bytes.get(8..16).and_then(|half| half.try_into().ok());
+            bytes.len() == 16
+                && author.is_some_and(|half| u64::from_be_bytes(half) & !(1 << 63) == user)
+        };
+        let in_text = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            words.iter().any(|word| text.contains(word))
+        };
+        let mut found = Vec::new();
+        for key in keys {
+            let kind: String = self.ask(&["TYPE", &key]).await;
+            let read: &[&str] = match kind.as_str() {
+                "list" => &["LRANGE", &key, "0", "-1"],
+                "set" => &["SMEMBERS", &key],
+                "zset" => &["ZRANGE", &key, "0", "-1"],
+                "hash" => &["HGETALL", &key],
+                "string" => &["MGET", &key],
+                // It expired between the two questions.
+                _ => continue,
+            };
+            let values: Vec<Option<Vec<u8>>> = self.ask(read).await;
+            let values = values.into_iter().flatten();
+            if in_text(key.as_bytes()) || { values }
+                .any(|value| in_entry(&value) || in_text(&value))
+            {
+                found.push(key);
+            }
+        }
+        found
+    }
+
     /// The lists of these users as they are; empty where there is none.
     pub async fn home_timelines(&self, users: &[u64]) -> Vec<Vec<Vec<u8>>> {
         let mut lists = Vec::with_capacity(users.len());

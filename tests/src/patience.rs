@@ -66,7 +66,7 @@ where
 }
 
 /// Equality for [`eventually`], where a mismatch is a complaint and not yet a failure.
-pub fn expect_equal<T: PartialEq + Debug + Copy>(
+pub fn expect_equal<T: PartialEq + Debug>(
     what: &str,
     actual: T,
     expected: T,

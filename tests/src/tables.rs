@@ -312,6 +312,43 @@ impl Tables {
         }
     }
 
+    /// Tweets that nobody posted.
+    pub async fn add_tweets(&self, author: u64, ids: &[u64]) {
+        let tweet = |id: u64| {
+            Item::from([
+                ("author_id".to_owned(), number(author)),
+                ("tweet_id".to_owned(), number(id)),
+                ("text".to_owned(), text(format!("fabricated {id}"))),
+            ])
+        };
+        let batches = ids
+            .chunks(BATCH)
+            .map(|ids| ids.iter().map(|id| tweet(*id)).collect());
+        in_parallel(8, batches.map(|items| self.write("tweets", items))).await;
+    }
+
+    /// Where any of these words is found in any attribute of any item of all tables.
+    pub async fn mentions(&self, words: &[String]) -> Vec<String> {
+        let mut found = Vec::new();
+        for table in ["users", "followers", "following", "tweets", "ledger"] {
+            let scan = self.dynamo.scan().table_name(self.table(table));
+            let items: Vec<Item> = scan
+                .consistent_read(true)
+                .into_paginator()
+                .items()
+                .send()
+                .collect::<Result<_, _>>()
+                .await
+                .unwrap_or_else(|e| panic!("{table} cannot be scanned: {e:?}"));
+            let mentions = items.into_iter().filter(|item| {
+                let mut values = item.values().map(|value| format!("{value:?}"));
+                values.any(|value| words.iter().any(|word| value.contains(word)))
+            });
+            found.extend(mentions.map(|item| format!("{table}: {item:?}")));
+        }
+        found
+    }
+
     async fn write(&self, table: &str, items: Vec<Item>) {
         let put = |item| {
             let request = PutRequest::builder()

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use aws_lambda_events::dynamodb::EventRecord;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use shared::Result;
-use shared::domain::UserId;
+use shared::domain::{Entry, Origin, UserId};
 use shared::flows::{edges, tiers};
 use shared::runtime::batch;
 use shared::stores::follows::Edge;
@@ -55,7 +55,9 @@ impl ApplyFollows {
     }
 
     async fn apply(&self, edge: Edge, came: bool) -> Result<()> {
-        if edges::settle(&self.follows, &self.timelines, edge, came).await? {
+        // Whose account was deleted needs no hiding: there is nothing left to see.
+        let to_settle = came || self.users.still_exists(edge.followee()).await?;
+        if to_settle && edges::settle(&self.follows, &self.timelines, edge, came).await? {
             return self.followed(edge).await;
         }
         self.celebs
@@ -106,6 +108,10 @@ impl ApplyFollows {
             .tweets
             .newest_entries(edge.followee(), oldest.tweet, NEWEST, BACKFILL)
             .await?;
+        let recent: Vec<Entry> = recent
+            .into_iter()
+            .map(|entry| entry.by(Origin::Backfilled))
+            .collect();
         if !recent.is_empty() {
             self.timelines.backfill(edge.follower(), &recent).await?;
         }

@@ -2,7 +2,7 @@ use aws_lambda_events::kinesis::KinesisEventRecord;
 use shared::Result;
 use shared::domain::event::TierChange;
 use shared::domain::tier::Policy;
-use shared::domain::{Entry, Tier, UserId};
+use shared::domain::{Entry, Origin, Tier, UserId};
 use shared::flows::feeds::FeedReader;
 use shared::flows::tiers;
 use shared::runtime::batch;
@@ -71,9 +71,9 @@ impl ApplyTierChanges {
         let author = change.user_id;
         let missed = match change.under_way() {
             Tier::Demoting => {
-                self.tweets
-                    .newest_entries(author, OLDEST, NEWEST, BACKFILL)
-                    .await?
+                let tweets = self.tweets.newest_entries(author, OLDEST, NEWEST, BACKFILL);
+                let given = tweets.await?.into_iter();
+                given.map(|entry| entry.by(Origin::Backfilled)).collect()
             }
             _ => Vec::new(),
         };

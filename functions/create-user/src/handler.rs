@@ -3,11 +3,12 @@ use serde::Deserialize;
 use shared::Result;
 use shared::domain::{DisplayName, Handle};
 use shared::runtime::http::{self, HttpResponse};
-use shared::stores::Users;
 use shared::stores::users::SignUp;
+use shared::stores::{Identities, Users};
 
 pub(crate) struct CreateUser {
     pub(crate) users: Users,
+    pub(crate) identities: Identities,
 }
 
 #[derive(Deserialize)]
@@ -21,7 +22,13 @@ impl CreateUser {
         let subject = http::subject(&request)?;
         let (handle, name) = read(&request)?;
         match self.users.sign_up(&subject, handle, name).await? {
-            SignUp::Created(user) => http::created(&user),
+            SignUp::Created(user) => {
+                // There may have been a profile that was deleted a moment ago, and is remembered as gone.
+                if let Err(error) = self.identities.forget(&subject).await {
+                    tracing::warn!(error = error.chain(), "deleted profile still remembered");
+                }
+                http::created(&user)
+            }
             SignUp::Existing(user) => http::ok(&user),
         }
     }

@@ -59,7 +59,10 @@ impl FanOutTweets {
     }
 
     async fn deleted(&self, entry: Entry) -> Result<()> {
-        self.cards.bury(entry).await?;
+        // A tweet that went together with its author was buried by `erase-users`.
+        if self.users.still_exists(entry.author).await? {
+            self.cards.bury(entry).await?;
+        }
         self.feeds.remove(entry).await
     }
 

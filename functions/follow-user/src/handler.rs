@@ -23,8 +23,25 @@ impl FollowUser {
         self.users.get(followee).await?;
         let edge = Edge::new(me, followee);
         self.follows.follow(edge).await?;
+        self.undo_without_profiles(edge).await?;
         edges::settle(&self.follows, &self.timelines, edge, true).await?;
         http::no_content()
+    }
+
+    /// One of the two may have been deleted meanwhile, and its edges perhaps before this one.
+    async fn undo_without_profiles(&self, edge: Edge) -> Result<()> {
+        let (me, followee) = (edge.follower(), edge.followee());
+        let exist = tokio::try_join!(
+            self.users.still_exists(me),
+            self.users.still_exists(followee)
+        )?;
+        let error = match exist {
+            (true, true) => return Ok(()),
+            (true, false) => Error::NotFound(format!("there is no user {followee}")),
+            (false, _) => Error::NoProfile,
+        };
+        self.follows.unfollow(edge).await?;
+        Err(error)
     }
 }
 

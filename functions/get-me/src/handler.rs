@@ -1,7 +1,7 @@
 use lambda_http::Request;
-use shared::Result;
 use shared::runtime::http::{self, HttpResponse};
 use shared::stores::{Identities, Users};
+use shared::{Error, Result};
 
 pub(crate) struct GetMe {
     pub(crate) users: Users,
@@ -11,7 +11,7 @@ pub(crate) struct GetMe {
 impl GetMe {
     pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
         let me = http::caller(&request, &self.identities).await?;
-        http::ok(&self.users.get(me).await?)
+        http::ok(&self.users.find(me).await?.ok_or(Error::NoProfile)?)
     }
 }
 

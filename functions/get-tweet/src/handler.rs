@@ -1,10 +1,11 @@
 use lambda_http::Request;
 use shared::domain::{Entry, Tweet, TweetId, UserId};
 use shared::runtime::http::{self, HttpResponse};
-use shared::stores::{Identities, Tweets};
+use shared::stores::{Identities, Tweets, Users};
 use shared::{Error, Result};
 
 pub(crate) struct GetTweet {
+    pub(crate) users: Users,
     pub(crate) tweets: Tweets,
     pub(crate) identities: Identities,
 }
@@ -20,7 +21,11 @@ impl GetTweet {
     async fn find(&self, id: TweetId, me: UserId) -> Result<Option<Tweet>> {
         // The index may not know a tweet yet that the caller posted a moment ago.
         let author = self.tweets.author_of(id).await?.unwrap_or(me);
-        self.tweets.find(Entry::new(id, author)).await
+        let (tweet, author_exists) = tokio::try_join!(
+            self.tweets.find(Entry::new(id, author)),
+            self.users.still_exists(author)
+        )?;
+        Ok(tweet.filter(|_| author_exists))
     }
 }
 

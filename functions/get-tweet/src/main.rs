@@ -13,7 +13,8 @@ async fn main() -> Result<(), lambda_http::Error> {
     let users = Users::new(&aws, &config)?;
     let handler = handler::GetTweet {
         tweets: Tweets::new(&aws, &config)?,
-        identities: Identities::new(users),
+        identities: Identities::new(users.clone()),
+        users,
     };
     http::serve(|request| handler.handle(request)).await
 }

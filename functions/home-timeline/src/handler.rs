@@ -1,7 +1,7 @@
 use lambda_http::Request;
 use serde::Serialize;
 use shared::domain::{Cursor, PageSize, Tweet, TweetId, User};
-use shared::flows::home_timeline::{HomePage, HomeTimelines, Troubles};
+use shared::flows::home_timeline::{Explanation, HomePage, HomeTimelines, Troubles};
 use shared::runtime::http::{self, HttpResponse, header};
 use shared::stores::Identities;
 use shared::{Error, Result};
@@ -14,9 +14,18 @@ pub(crate) struct HomeTimeline {
 /// A page as clients read it.
 #[derive(Serialize)]
 struct Body {
-    data: Vec<Tweet>,
+    data: Vec<Item>,
     includes: Includes,
     meta: Meta,
+}
+
+#[derive(Serialize)]
+struct Item {
+    #[serde(flatten)]
+    tweet: Tweet,
+    /// How it came here, where the client wants to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<Explanation>,
 }
 
 #[derive(Serialize)]
@@ -50,70 +59,85 @@ impl HomeTimeline {
     pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
         let me = http::caller(&request, &self.identities).await?;
         let (size, cursor) = (http::page_size(&request)?, http::cursor(&request)?);
+        let explain = http::switch(&request, "explain")?;
         match (cursor, http::tweet_id(&request, "since_id")?) {
             (Some(_), Some(_)) => Err(Error::Malformed(
                 "a page has a cursor or a since_id, not both".to_owned(),
             )),
             (None, Some(since)) => {
                 let page = self.home.page_above(me, since, size).await;
-                http::ok(&Body::above(page))
+                let explained = self.explain(explain, &page).await;
+                http::ok(&Body::above(page, explained))
             }
             (cursor, None) => {
-                let known_tag = http::if_none_match(&request);
-                match self
-                    .home
-                    .page(me, cursor.map(Cursor::tweet), size, known_tag)
-                    .await
-                {
-                    Some(page) => below(page, size),
+                // An explanation changes where the page does not.
+                let known_tag = http::if_none_match(&request).filter(|_| !explain);
+                let below = cursor.map(Cursor::tweet);
+                match self.home.page(me, below, size, known_tag).await {
+                    Some(page) => self.below(page, size, explain).await,
                     None => http::not_modified(),
                 }
             }
         }
     }
-}
 
-fn below(page: HomePage, size: PageSize) -> Result<HttpResponse> {
-    let (tag, complete) = (page.tag.clone(), page.troubles.is_empty());
-    let body = Body::below(page);
-    let mut response =
-        http::with_header(http::ok(&body)?, header::CACHE_CONTROL, "private, no-cache")?;
-    // What may lack something is not worth remembering.
-    if complete {
-        response = http::with_header(response, header::ETAG, &tag)?;
+    async fn below(&self, page: HomePage, size: PageSize, explain: bool) -> Result<HttpResponse> {
+        // What may lack something is not worth remembering.
+        let tag = Some(page.tag.clone()).filter(|_| page.troubles.is_empty() && !explain);
+        let explained = self.explain(explain, &page).await;
+        let body = Body::below(page, explained);
+        let mut response =
+            http::with_header(http::ok(&body)?, header::CACHE_CONTROL, "private, no-cache")?;
+        if let Some(tag) = tag {
+            response = http::with_header(response, header::ETAG, &tag)?;
+        }
+        if let Some(next) = body.meta.next_cursor {
+            let (size, explain) = (size.get(), if explain { "&explain=true" } else { "" });
+            let link =
+                format!("</v1/home_timeline?limit={size}&cursor={next}{explain}>; rel=\"next\"");
+            response = http::with_header(response, header::LINK, &link)?;
+        }
+        Ok(response)
     }
-    if let Some(next) = body.meta.next_cursor {
-        let link = format!(
-            "</v1/home_timeline?limit={}&cursor={next}>; rel=\"next\"",
-            size.get()
-        );
-        response = http::with_header(response, header::LINK, &link)?;
+
+    /// How the page's tweets came there; nothing where the client did not ask.
+    async fn explain(&self, explain: bool, page: &HomePage) -> Vec<Explanation> {
+        if explain {
+            self.home.explain(page).await
+        } else {
+            Vec::new()
+        }
     }
-    Ok(response)
 }
 
 impl Body {
     /// A page that is read on downwards.
-    fn below(page: HomePage) -> Self {
+    fn below(page: HomePage, explained: Vec<Explanation>) -> Self {
         let oldest = page
             .tweets
             .last()
             .map(|tweet| tweet.id)
             .filter(|_| page.more);
-        Self::new(page, oldest, None)
+        Self::new(page, explained, oldest, None)
     }
 
     /// A page that is read on upwards.
-    fn above(page: HomePage) -> Self {
+    fn above(page: HomePage, explained: Vec<Explanation>) -> Self {
         let newest = page
             .tweets
             .first()
             .map(|tweet| tweet.id)
             .filter(|_| page.more);
-        Self::new(page, None, newest)
+        Self::new(page, explained, None, newest)
     }
 
-    fn new(page: HomePage, next_cursor: Option<TweetId>, next_since_id: Option<TweetId>) -> Self {
+    fn new(
+        page: HomePage,
+        explained: Vec<Explanation>,
+        next_cursor: Option<TweetId>,
+        next_since_id: Option<TweetId>,
+    ) -> Self {
+        let mut explained = explained.into_iter();
         Self {
             meta: Meta {
                 result_count: page.tweets.len(),
@@ -125,7 +149,14 @@ impl Body {
                 complete: page.troubles.is_empty(),
                 reasons: page.troubles,
             },
-            data: page.tweets,
+            data: page
+                .tweets
+                .into_iter()
+                .map(|tweet| Item {
+                    tweet,
+                    explain: explained.next(),
+                })
+                .collect(),
             includes: Includes { users: page.users },
         }
     }
@@ -148,7 +179,8 @@ mod tests {
 
     #[test]
     fn an_empty_page_says_that_it_is_complete() {
-        let body = serde_json::to_value(Body::below(HomePage::default())).expect("serializes");
+        let body =
+            serde_json::to_value(Body::below(HomePage::default(), Vec::new())).expect("serializes");
         let meta = serde_json::json!({ "result_count": 0, "complete": true });
         assert_eq!(
             body,

@@ -33,7 +33,12 @@ impl PostTweet {
         let me = http::caller(&request, &self.identities).await?;
         let (text, key) = read(&request)?;
         let tweet = self.store(me, text, key.as_deref()).await?;
-        self.show_to_author(&tweet).await;
+        let ((), exists) = tokio::join!(self.show_to_author(&tweet), self.users.still_exists(me));
+        if !exists? {
+            // The account was deleted meanwhile, and its tweets perhaps before this one.
+            self.tweets.delete(Entry::new(tweet.id, me)).await?;
+            return Err(Error::NoProfile);
+        }
         tracing::info!(tweet_id = %tweet.id, "tweet posted");
         http::created(&tweet)
     }
@@ -48,8 +53,8 @@ impl PostTweet {
             };
             match stored {
                 Stored::New => return Ok(tweet),
-                Stored::Before(before) if before.text == tweet.text => return Ok(before),
-                Stored::Before(_) => {
+                Stored::Before(before) => return Ok(before),
+                Stored::KeyReused => {
                     return Err(Error::Invalid(
                         "this Idempotency-Key was used with another body".to_owned(),
                     ));

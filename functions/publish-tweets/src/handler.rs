@@ -22,6 +22,7 @@ fn read(record: &EventRecord) -> Result<(String, TweetEvent)> {
     let Entry {
         tweet: tweet_id,
         author: author_id,
+        ..
     } = batch::key::<TweetKey>(record)?.entry();
     let event = if batch::came(record)? {
         TweetEvent::TweetCreated {

@@ -2,10 +2,11 @@ use lambda_http::Request;
 use serde::Deserialize;
 use shared::domain::TweetId;
 use shared::runtime::http::{self, HttpResponse};
-use shared::stores::{Identities, Markers};
+use shared::stores::{Identities, Markers, Users};
 use shared::{Error, Result};
 
 pub(crate) struct PutMarker {
+    pub(crate) users: Users,
     pub(crate) markers: Markers,
     pub(crate) identities: Identities,
 }
@@ -21,7 +22,13 @@ impl PutMarker {
     pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
         let me = http::caller(&request, &self.identities).await?;
         let (last_read, version) = read(&request)?;
-        http::ok(&self.markers.set(me, last_read, version).await?)
+        let marker = self.markers.set(me, last_read, version).await?;
+        if !self.users.still_exists(me).await? {
+            // The account was deleted meanwhile, and its marker perhaps before this one.
+            self.markers.remove(me).await?;
+            return Err(Error::NoProfile);
+        }
+        http::ok(&marker)
     }
 }
 

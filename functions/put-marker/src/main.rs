@@ -14,7 +14,8 @@ async fn main() -> Result<(), lambda_http::Error> {
     let users = Users::new(&aws, &config)?;
     let handler = handler::PutMarker {
         markers: Markers::new(&aws, redis.clone(), &config)?,
-        identities: Identities::new(users).cached_in(redis),
+        identities: Identities::new(users.clone()).cached_in(redis),
+        users,
     };
     http::serve(|request| handler.handle(request)).await
 }

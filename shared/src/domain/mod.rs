@@ -13,7 +13,7 @@ pub mod timeline;
 pub mod tweet;
 pub mod user;
 
-pub use entry::Entry;
+pub use entry::{Entry, Origin};
 pub use id::{IdMaker, TweetId, UserId};
 pub use page::{Cursor, PageSize};
 pub use range::FollowerRange;

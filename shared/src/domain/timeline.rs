@@ -12,7 +12,7 @@
 
 use std::collections::HashSet;
 
-use super::{Entry, TweetId, UserId};
+use super::{Entry, Origin, TweetId, UserId};
 
 /// How many entries a list keeps.
 pub const CAP: usize = 800;
@@ -134,6 +134,14 @@ impl Source {
         }
     }
 
+    /// Says of all entries how they came.
+    pub fn by(mut self, origin: Origin) -> Self {
+        self.entries
+            .iter_mut()
+            .for_each(|entry| entry.origin = origin);
+        self
+    }
+
     /// Goes on with what was read below this source's floor.
     pub fn extend(&mut self, deeper: Self) {
         self.entries.extend(deeper.entries);
@@ -214,7 +222,8 @@ fn union<'a>(
         .filter(|entry| entry.tweet < below && !hidden.contains(&entry.author))
         .copied()
         .collect();
-    entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.tweet));
+    // What stands in two sources came by the first of its ways, whichever was read first.
+    entries.sort_unstable_by_key(|entry| (std::cmp::Reverse(entry.tweet), entry.origin));
     entries.dedup_by_key(|entry| entry.tweet);
     entries
 }

@@ -11,7 +11,7 @@ use futures_util::{StreamExt, stream};
 
 use crate::Result;
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source};
-use crate::domain::{TweetId, UserId};
+use crate::domain::{Origin, TweetId, UserId};
 use crate::stores::redis::FillToken;
 use crate::stores::tweets::{NEWEST, OLDEST};
 use crate::stores::{Feeds, Tweets};
@@ -90,7 +90,7 @@ impl FeedReader {
             .zip(cached)
             .map(|(&(author, below), cached)| async move {
                 match cached {
-                    Some(source) => (author, Ok(source)),
+                    Some(source) => (author, Ok(source.by(Origin::Pulled))),
                     None => (author, self.read_table(author, below, count).await),
                 }
             })
@@ -107,7 +107,7 @@ impl FeedReader {
         if below == NEWEST
             && let Ok(Some(token)) = self.feeds.begin_fill(author).await
         {
-            return Ok(self.fill(author, token).await?.0);
+            return Ok(self.fill(author, token).await?.0.by(Origin::Pulled));
         }
         let entries = self
             .tweets
@@ -117,7 +117,7 @@ impl FeedReader {
             .last()
             .filter(|_| entries.len() == count)
             .map_or(ALL_KNOWN, |entry| entry.tweet);
-        Ok(Source { entries, floor })
+        Ok(Source { entries, floor }.by(Origin::Deep))
     }
 
     /// Reads the author's newest tweets and stores them as the feed; says whether it could.
@@ -128,7 +128,9 @@ impl FeedReader {
             .await?;
         let all = entries.len() <= CAP;
         entries.truncate(CAP);
-        let filled = self.feeds.finish_fill(author, token, &entries, all).await?;
+        // Who has no tweets has no feed: perhaps the account was deleted, and would leave it behind.
+        let filled =
+            entries.is_empty() || self.feeds.finish_fill(author, token, &entries, all).await?;
         let floor = if all {
             ALL_KNOWN
         } else {

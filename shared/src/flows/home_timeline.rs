@@ -21,13 +21,15 @@ use super::feeds::FeedReader;
 use super::pull::Pull;
 use super::rebuild::{Rebuilds, Rebuilt, in_time};
 use crate::domain::timeline::{ALL_KNOWN, Source, Window, merge, target};
-use crate::domain::{Entry, PageSize, Tweet, TweetId, User, UserId};
+use crate::domain::{Entry, Origin, PageSize, Tweet, TweetId, User, UserId};
 use crate::runtime::aws::Aws;
 use crate::runtime::config::Config;
 use crate::stores::cards::{Found, Lookup};
 use crate::stores::timelines::{Extent, Opened};
 use crate::stores::tweets::NEWEST;
-use crate::stores::{Cards, Feeds, Follows, Markers, Redis, Timelines, Tweets, Users};
+use crate::stores::{
+    Cards, Feeds, Follows, Markers, Receipts, Redis, Timelines, Tweets, Users, receipts::Receipt,
+};
 use crate::{Error, Result};
 
 /// Entries read beyond a page's size, so that the page usually lies above the window's floor.
@@ -45,6 +47,7 @@ pub struct HomeTimelines {
     feeds: FeedReader,
     cards: Cards,
     markers: Markers,
+    receipts: Receipts,
     follows: Follows,
     tweets: Tweets,
     users: Users,
@@ -64,6 +67,18 @@ pub struct HomePage {
     pub tag: String,
     /// Does the page reach what was read before?
     pub caught_up: bool,
+    /// How each tweet came here.
+    origins: HashMap<TweetId, Origin>,
+}
+
+/// How a tweet came to the reader's page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    pub via: Origin,
+    /// After how many milliseconds it was there: for a tweet that was pulled, in its author's feed; for one that was
+    /// pushed, with the last of all followers. `None` where that is not known (any more).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub visible_after_ms: Option<u64>,
 }
 
 /// What is above an id.
@@ -108,9 +123,11 @@ impl Hydrated {
             .iter()
             .filter_map(|tweet| self.users.remove(&tweet.author_id))
             .collect();
+        let origins = self.alive.iter().map(|entry| (entry.tweet, entry.origin));
         HomePage {
             tweets: self.tweets,
             users,
+            origins: origins.collect(),
             troubles,
             ..HomePage::default()
         }
@@ -121,7 +138,7 @@ impl Hydrated {
 fn tag<'a>(me: UserId, last_read: TweetId, entries: impl Iterator<Item = &'a Entry>) -> String {
     let mut hasher = DefaultHasher::new();
     (me, last_read).hash(&mut hasher);
-    entries.for_each(|entry| entry.hash(&mut hasher));
+    entries.for_each(|entry| (entry.tweet, entry.author).hash(&mut hasher));
     format!("W/\"{:016x}\"", hasher.finish())
 }
 
@@ -170,7 +187,8 @@ impl HomeTimelines {
             rebuilds: Rebuilds::new(aws, redis.clone(), users.clone(), config)?,
             feeds: FeedReader::new(Feeds::new(redis.clone()), tweets.clone()),
             cards: Cards::new(redis.clone()),
-            markers: Markers::new(aws, redis, config)?,
+            markers: Markers::new(aws, redis.clone(), config)?,
+            receipts: Receipts::new(redis),
             follows: Follows::new(aws, config)?,
             tweets,
             users,
@@ -245,6 +263,28 @@ impl HomeTimelines {
             more,
             ..hydrated.into_page(troubles)
         }
+    }
+
+    /// How the tweets of a page came there, in their order.
+    pub async fn explain(&self, page: &HomePage) -> Vec<Explanation> {
+        let ids: Vec<TweetId> = page.tweets.iter().map(|tweet| tweet.id).collect();
+        let receipts = self.receipts.of(&ids).await.unwrap_or_else(|error| {
+            tracing::warn!(error = error.chain(), "page explained without receipts");
+            vec![Receipt::default(); ids.len()]
+        });
+        let explained = ids.iter().zip(receipts).map(|(id, receipt)| {
+            let via = page.origins.get(id).copied().unwrap_or_default();
+            let visible_after_ms = match via {
+                Origin::Pushed => receipt.last_ms,
+                Origin::Pulled => receipt.feed_ms,
+                Origin::Rebuilt | Origin::Backfilled | Origin::Deep => None,
+            };
+            Explanation {
+                via,
+                visible_after_ms,
+            }
+        });
+        explained.collect()
     }
 
     /// How much there is above an id. Reads no tweet, so that clients can ask often.
@@ -386,10 +426,11 @@ impl HomeTimelines {
             let entries = troubles
                 .note(Trouble::TablesUnavailable, answer)
                 .unwrap_or_default();
-            sources.push(Source {
+            let source = Source {
                 entries,
                 floor: ALL_KNOWN,
-            });
+            };
+            sources.push(source.by(Origin::Deep));
         }
         let merged = merge(
             sources
@@ -431,6 +472,7 @@ impl HomeTimelines {
         let read = troubles
             .note(Trouble::TablesUnavailable, read)
             .unwrap_or_default();
+        let all_authors_known = rows.is_ok();
         let rows = troubles
             .note(Trouble::TablesUnavailable, rows)
             .unwrap_or_default();
@@ -448,6 +490,10 @@ impl HomeTimelines {
         let mut read: HashMap<TweetId, Tweet> =
             read.into_iter().map(|tweet| (tweet.id, tweet)).collect();
         for (entry, lookup) in entries.iter().zip(found.tweets) {
+            if all_authors_known && !users.contains_key(&entry.author) {
+                // The author's account was deleted, and the tweets are going.
+                continue;
+            }
             let tweet = match lookup {
                 Lookup::Found(tweet) => Some(tweet),
                 Lookup::Deleted => continue,
@@ -673,14 +719,16 @@ impl<'a> Walk<'a> {
             }
             ListRest::Pull(pull) => {
                 let entries = pull.take(count).await?;
+                let exhausted = pull.is_exhausted();
                 let last = entries
                     .last()
-                    .filter(|_| !pull.is_exhausted())
+                    .filter(|_| !exhausted)
                     .map(|entry| entry.tweet);
-                self.list.extend(Source {
+                let deeper = Source {
                     entries,
                     floor: last.unwrap_or(ALL_KNOWN),
-                });
+                };
+                self.list.extend(deeper.by(Origin::Deep));
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Steps that more than one function takes.
 
 pub mod edges;
+pub mod erase;
 pub mod fan_out;
 pub mod feeds;
 pub mod home_timeline;

@@ -14,7 +14,7 @@ use super::pull::Pull;
 use super::tiers::tiers_of;
 use crate::domain::event::TimelineFill;
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source, Window};
-use crate::domain::{Tier, TweetId, UserId};
+use crate::domain::{Entry, Origin, Tier, TweetId, UserId};
 use crate::runtime::aws::Aws;
 use crate::runtime::config::Config;
 use crate::stores::timelines::{Extent, Opened, Unfinished};
@@ -120,7 +120,7 @@ impl Rebuilds {
             Unfinished::Rest { filling, room } => {
                 // What was posted, followed or demoted since the first page is in the list, however old.
                 let mut pull = self.pull(me, self.followees(me).await?, filling.floor(), room);
-                let entries = pull.take(room).await?;
+                let entries = came(pull.take(room).await?, Origin::Rebuilt);
                 let bottom = pull.is_exhausted();
                 let kept = self
                     .timelines
@@ -162,6 +162,7 @@ impl Rebuilds {
                 return Err(error);
             }
         };
+        let entries: Vec<Entry> = came(entries, Origin::Rebuilt);
         let (whole, bottom) = (entries.len() >= CAP, pull.is_exhausted());
         let kept = if whole || bottom {
             self.timelines
@@ -216,6 +217,10 @@ impl Rebuilds {
             unsettled: !of_tier(|tier| tier == Tier::Demoting).is_empty(),
         })
     }
+}
+
+fn came(entries: Vec<Entry>, origin: Origin) -> Vec<Entry> {
+    entries.into_iter().map(|entry| entry.by(origin)).collect()
 }
 
 /// The result, if it comes in time.

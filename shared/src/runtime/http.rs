@@ -159,6 +159,15 @@ pub fn tweet_id(request: &Request, name: &str) -> Result<Option<TweetId>> {
     query(request, name).map(TweetId::parse).transpose()
 }
 
+/// A switch of the query: `true`, `false`, or not there, which is `false`.
+pub fn switch(request: &Request, name: &str) -> Result<bool> {
+    match query(request, name) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(Error::Malformed(format!("{name} is true or false"))),
+    }
+}
+
 /// The tag of what the client has already.
 pub fn if_none_match(request: &Request) -> Option<&str> {
     request.headers().get(header::IF_NONE_MATCH)?.to_str().ok()

@@ -17,6 +17,8 @@ use crate::Result;
 use crate::domain::{DisplayName, Entry, Handle, Tier, Tweet, TweetId, TweetText, User, UserId};
 
 const TWEET_SECONDS: u64 = 24 * 3600;
+/// Three times what a reader may take.
+const ERASED_SECONDS: u64 = 30;
 const PROFILE_SECONDS: u64 = 24 * 3600;
 const COUNTS_SECONDS: u64 = 7 * 24 * 3600;
 
@@ -154,13 +156,36 @@ impl Cards {
 
     /// From now on no reader shows this tweet.
     pub async fn bury(&self, entry: Entry) -> Result<()> {
-        let set = cmd("SET")
-            .arg(keys::tweet(entry.tweet))
-            .arg(tombstone(entry.author))
-            .arg("EX")
-            .arg(TWEET_SECONDS)
-            .take();
-        self.redis.one::<Value>(set).await.map(drop)
+        self.bury_for(&[entry], TWEET_SECONDS).await
+    }
+
+    /// Like [`Self::bury`], for tweets that go together with their author. A tombstone has to outlive only those who
+    /// read the tweet before it went and are about to cache it.
+    pub async fn bury_briefly(&self, entries: &[Entry]) -> Result<()> {
+        self.bury_for(entries, ERASED_SECONDS).await
+    }
+
+    async fn bury_for(&self, entries: &[Entry], seconds: u64) -> Result<()> {
+        let sets = entries.iter().map(|entry| {
+            cmd("SET")
+                .arg(keys::tweet(entry.tweet))
+                .arg(tombstone(entry.author))
+                .arg("EX")
+                .arg(seconds)
+                .take()
+        });
+        self.redis
+            .run::<Value>(sets.collect::<Vec<_>>())
+            .await
+            .map(drop)
+    }
+
+    /// Forgets everything that is kept under a user's id.
+    pub async fn forget_user(&self, user: UserId) -> Result<()> {
+        self.redis
+            .one::<Value>(cmd("DEL").arg(keys::of_user(user)).take())
+            .await
+            .map(drop)
     }
 
     pub async fn fill_users(&self, rows: &[UserRow]) -> Result<()> {

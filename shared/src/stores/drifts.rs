@@ -52,7 +52,7 @@ impl Drifts {
 
     /// Has the very same difference been seen before? Remembers it where not.
     pub async fn seen_again(&self, user: UserId, drift: Drift) -> Result<bool> {
-        let pk = format!("drift#{user}");
+        let pk = drift_key(user);
         if self
             .get::<DriftRow>(&pk)
             .await?
@@ -68,6 +68,15 @@ impl Drifts {
         })
         .await?;
         Ok(false)
+    }
+
+    pub async fn forget(&self, user: UserId) -> Result<()> {
+        let delete = self
+            .client
+            .delete_item()
+            .table_name(&self.table)
+            .key("pk", string(drift_key(user)));
+        delete.send().await.map_err(failed("DeleteItem")).map(drop)
     }
 
     pub async fn position(&self) -> Result<Option<String>> {
@@ -106,4 +115,8 @@ impl Drifts {
             .set_item(Some(to_item(row)?));
         put.send().await.map_err(failed("PutItem")).map(drop)
     }
+}
+
+fn drift_key(user: UserId) -> String {
+    format!("drift#{user}")
 }

@@ -7,7 +7,9 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes, TransactWriteItem};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, DeleteRequest, KeysAndAttributes, TransactWriteItem, WriteRequest,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -17,6 +19,8 @@ pub(super) type Item = HashMap<String, AttributeValue>;
 
 /// The most keys that one BatchGetItem takes.
 const BATCH: usize = 100;
+/// The most items that one BatchWriteItem takes.
+const WRITE_BATCH: usize = 25;
 const ATTEMPTS: u32 = 6;
 
 /// Turns what the SDK reports into our error, keeping the chain of causes for the log.
@@ -85,6 +89,36 @@ pub(super) async fn get_many(
         }
     }
     Ok(found)
+}
+
+/// Deletes items, each given by its table and key. What is not there is deleted already.
+pub(super) async fn delete_many(client: &Client, keys: Vec<(String, Item)>) -> Result<()> {
+    for chunk in keys.chunks(WRITE_BATCH) {
+        let mut missing: HashMap<String, Vec<WriteRequest>> = HashMap::new();
+        for (table, key) in chunk {
+            let delete = DeleteRequest::builder().set_key(Some(key.clone())).build();
+            let delete = delete.map_err(failed("BatchWriteItem"))?;
+            let request = WriteRequest::builder().delete_request(delete).build();
+            missing.entry(table.clone()).or_default().push(request);
+        }
+        for attempt in 0.. {
+            if missing.is_empty() {
+                break;
+            }
+            if attempt == ATTEMPTS {
+                return Err(Error::GaveUp("deleting items in a batch"));
+            }
+            back_off(attempt).await;
+            let answer = client
+                .batch_write_item()
+                .set_request_items(Some(missing))
+                .send()
+                .await
+                .map_err(failed("BatchWriteItem"))?;
+            missing = answer.unprocessed_items.unwrap_or_default();
+        }
+    }
+    Ok(())
 }
 
 /// Waits before a repeated attempt: not at all before the first, then longer each time, never in step with others.

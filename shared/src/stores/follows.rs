@@ -17,6 +17,9 @@ use crate::runtime::config::Config;
 const FOLLOWEE: &str = "followee_id";
 const FOLLOWER: &str = "follower_id";
 
+/// A transaction has at most 100 actions, and an edge takes two.
+const EDGES_PER_TRANSACTION: usize = 50;
+
 /// `follower` follows `followee`. The key of both tables, and of the stream's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Edge {
@@ -100,6 +103,25 @@ impl Follows {
             .collect::<Result<_, _>>();
         let writes = writes.map_err(failed("TransactWriteItems"))?;
         dynamo::write_once(&self.client, writes, "writing a follow").await
+    }
+
+    /// Removes edges from both tables, some at a time, so that the tables mirror each other wherever this stops.
+    pub async fn erase(&self, edges: &[Edge]) -> Result<()> {
+        for edges in edges.chunks(EDGES_PER_TRANSACTION) {
+            let mut writes = Vec::with_capacity(2 * edges.len());
+            for edge in edges {
+                for table in [&self.followers, &self.following] {
+                    let delete = Delete::builder()
+                        .table_name(table)
+                        .set_key(Some(to_item(edge)?))
+                        .build()
+                        .map_err(failed("TransactWriteItems"))?;
+                    writes.push(TransactWriteItem::builder().delete(delete).build());
+                }
+            }
+            dynamo::write_once(&self.client, writes, "removing follows").await?;
+        }
+        Ok(())
     }
 
     pub async fn exists(&self, edge: Edge) -> Result<bool> {

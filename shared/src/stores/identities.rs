@@ -1,8 +1,11 @@
-//! Which user a token's `sub` is. The mapping never changes, so it is kept in memory, and in Redis where the function
-//! has one anyway.
+//! Which user a token's `sub` is. The mapping changes only when a profile is deleted, so it is kept in memory for a
+//! while, and in Redis where the function has one anyway.
+//!
+//! A deleted profile leaves a tombstone in Redis, for as long as a memory lasts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use redis::{Value, cmd};
 
@@ -12,6 +15,13 @@ use crate::{Error, Result};
 
 const SECONDS: u64 = 7 * 24 * 3600;
 
+/// How long a sandbox trusts its memory.
+const FRESH: Duration = Duration::from_secs(60);
+
+/// Longer than [`FRESH`].
+const TOMBSTONE_SECONDS: u64 = 120;
+const TOMBSTONE: &str = "-";
+
 /// The memory of one sandbox is emptied here, so that it stays bounded.
 const MOST_REMEMBERED: usize = 50_000;
 
@@ -19,7 +29,15 @@ const MOST_REMEMBERED: usize = 50_000;
 pub struct Identities {
     users: Users,
     redis: Option<Redis>,
-    remembered: Arc<Mutex<HashMap<String, UserId>>>,
+    remembered: Arc<Mutex<HashMap<String, (Instant, UserId)>>>,
+}
+
+/// What Redis knows about a `sub`.
+enum Recalled {
+    User(UserId),
+    /// There was a profile until a moment ago.
+    Gone,
+    Nothing,
 }
 
 impl Identities {
@@ -40,12 +58,15 @@ impl Identities {
 
     /// The user behind a token, or the 403 that says to sign up first.
     pub async fn user(&self, sub: &str) -> Result<UserId> {
-        if let Some(id) = self.remembered().get(sub) {
+        if let Some((since, id)) = self.remembered().get(sub)
+            && since.elapsed() < FRESH
+        {
             return Ok(*id);
         }
         let id = match self.recall(sub).await {
-            Some(id) => id,
-            None => {
+            Recalled::User(id) => id,
+            Recalled::Gone => return Err(Error::NoProfile),
+            Recalled::Nothing => {
                 let id = self.users.find_by_sub(sub).await?.ok_or(Error::NoProfile)?;
                 self.remember(sub, id).await;
                 id
@@ -55,34 +76,63 @@ impl Identities {
         if remembered.len() >= MOST_REMEMBERED {
             remembered.clear();
         }
-        remembered.insert(sub.to_owned(), id);
+        remembered.insert(sub.to_owned(), (Instant::now(), id));
         Ok(id)
     }
 
-    fn remembered(&self) -> std::sync::MutexGuard<'_, HashMap<String, UserId>> {
+    /// The profile behind a token was deleted: nobody takes the token for that user any more.
+    pub async fn bury(&self, sub: &str) -> Result<()> {
+        self.remembered().remove(sub);
+        match &self.redis {
+            Some(redis) => set(redis, sub, TOMBSTONE, TOMBSTONE_SECONDS).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The token has a new profile: whatever was known is forgotten.
+    pub async fn forget(&self, sub: &str) -> Result<()> {
+        self.remembered().remove(sub);
+        match &self.redis {
+            Some(redis) => redis
+                .one::<Value>(cmd("DEL").arg(keys::identity(sub)).take())
+                .await
+                .map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn remembered(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Instant, UserId)>> {
         self.remembered
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     // The cache only saves a read: where it fails, the table answers.
-    async fn recall(&self, sub: &str) -> Option<UserId> {
+    async fn recall(&self, sub: &str) -> Recalled {
+        let Some(redis) = &self.redis else {
+            return Recalled::Nothing;
+        };
         let get = cmd("GET").arg(keys::identity(sub)).take();
-        let id: Option<u64> = self.redis.as_ref()?.one(get).await.ok()?;
-        id.map(UserId::new)
+        match redis.one::<Option<String>>(get).await.ok().flatten() {
+            Some(known) if known == TOMBSTONE => Recalled::Gone,
+            Some(known) => known
+                .parse()
+                .map_or(Recalled::Nothing, |id| Recalled::User(UserId::new(id))),
+            None => Recalled::Nothing,
+        }
     }
 
     async fn remember(&self, sub: &str, id: UserId) {
         if let Some(redis) = &self.redis {
-            let set = cmd("SET")
-                .arg(keys::identity(sub))
-                .arg(id.get())
-                .arg("EX")
-                .arg(SECONDS)
-                .take();
-            if let Err(error) = redis.one::<Value>(set).await {
+            if let Err(error) = set(redis, sub, &id.to_string(), SECONDS).await {
                 tracing::warn!(error = error.chain(), "identity not cached");
             }
         }
     }
+}
+
+async fn set(redis: &Redis, sub: &str, value: &str, seconds: u64) -> Result<()> {
+    let key = keys::identity(sub);
+    let set = cmd("SET").arg(key).arg(value).arg("EX").arg(seconds).take();
+    redis.one::<Value>(set).await.map(drop)
 }

@@ -3,6 +3,23 @@
 
 use crate::domain::{TweetId, UserId};
 
+/// Everything that is kept under a user's id.
+pub(crate) fn of_user(user: UserId) -> Vec<String> {
+    let keys = [
+        home_timeline,
+        unfollowed,
+        rebuild,
+        feed,
+        feed_fill,
+        my_celebs,
+        my_celebs_fill,
+        marker,
+        user_counts,
+        profile,
+    ];
+    keys.map(|key| key(user)).to_vec()
+}
+
 pub(crate) fn home_timeline(user: UserId) -> String {
     format!("home_timeline:{{{user}}}")
 }

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use redis::Value;
+use redis::{Value, cmd};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -55,7 +55,7 @@ impl Markers {
 
     /// The marker as the table has it; what the cache has is brought up to date.
     pub async fn get(&self, user: UserId) -> Result<Marker> {
-        let key = string(format!("marker#{user}"));
+        let key = string(marker_key(user));
         let request = self
             .client
             .get_item()
@@ -84,7 +84,7 @@ impl Markers {
             .client
             .update_item()
             .table_name(&self.table)
-            .key("pk", string(format!("marker#{user}")))
+            .key("pk", string(marker_key(user)))
             .update_expression("SET last_read_id = :read, version = :next")
             .condition_expression("version = :seen OR (attribute_not_exists(pk) AND :seen = :none)")
             .expression_attribute_values(":read", number(last_read.get()))
@@ -114,6 +114,18 @@ impl Markers {
         Ok(marker)
     }
 
+    /// Takes back what was written for somebody who is gone.
+    pub async fn remove(&self, user: UserId) -> Result<()> {
+        let delete = self
+            .client
+            .delete_item()
+            .table_name(&self.table)
+            .key("pk", string(marker_key(user)));
+        delete.send().await.map_err(failed("DeleteItem"))?;
+        let delete = cmd("DEL").arg(keys::marker(user)).take();
+        self.redis.one::<Value>(delete).await.map(drop)
+    }
+
     // The table is the truth; a cache that fails is filled by the next reader.
     async fn cache(&self, user: UserId, marker: Marker) {
         let arguments = [
@@ -130,6 +142,10 @@ impl Markers {
             tracing::warn!(error = error.chain(), "read marker not cached");
         }
     }
+}
+
+pub(super) fn marker_key(user: UserId) -> String {
+    format!("marker#{user}")
 }
 
 /// As clients read it.

@@ -1,6 +1,6 @@
 //! What Roost keeps, and where.
 //!
-//! DynamoDB holds the truth: [`users`], [`follows`], [`tweets`], [`counts`], [`tiers`]. Redis holds what can be computed from it
+//! DynamoDB holds the truth: [`users`], [`follows`], [`tweets`], [`counts`], [`tiers`], [`erasures`]. Redis holds what can be computed from it
 //! again: [`timelines`], [`celebs`], [`feeds`],
 //! [`cards`], [`identities`]. Kinesis carries events: [`events`].
 
@@ -8,6 +8,7 @@ pub mod cards;
 pub mod celebs;
 pub mod counts;
 pub mod drifts;
+pub mod erasures;
 pub mod events;
 pub mod feeds;
 pub mod follows;
@@ -28,6 +29,7 @@ pub use cards::Cards;
 pub use celebs::Celebs;
 pub use counts::Counts;
 pub use drifts::Drifts;
+pub use erasures::Erasures;
 pub use events::EventStream;
 pub use feeds::Feeds;
 pub use follows::Follows;

@@ -22,6 +22,15 @@ pub struct Receipts {
     redis: Redis,
 }
 
+/// What an explanation needs of a receipt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// How late the last follower had the tweet, so far.
+    pub last_ms: Option<u64>,
+    /// How late it was in its author's feed.
+    pub feed_ms: Option<u64>,
+}
+
 impl Receipts {
     pub const fn new(redis: Redis) -> Self {
         Self { redis }
@@ -47,6 +56,32 @@ impl Receipts {
             arguments.map(String::into_bytes).to_vec(),
         );
         self.redis.run_script::<Value>(&ADD, [call]).await.map(drop)
+    }
+
+    /// One round trip: the receipts of these tweets.
+    pub async fn of(&self, tweets: &[TweetId]) -> Result<Vec<Receipt>> {
+        let reads = tweets.iter().map(|tweet| {
+            cmd("HMGET")
+                .arg(keys::receipt(*tweet))
+                .arg(&["last_ms", "feed_ms"])
+                .take()
+        });
+        let answers: Vec<(Option<u64>, Option<u64>)> =
+            self.redis.run(reads.collect::<Vec<_>>()).await?;
+        let receipts = answers.into_iter();
+        Ok(receipts
+            .map(|(last_ms, feed_ms)| Receipt { last_ms, feed_ms })
+            .collect())
+    }
+
+    pub async fn forget(&self, tweets: &[TweetId]) -> Result<()> {
+        let deletes = tweets
+            .iter()
+            .map(|tweet| cmd("DEL").arg(keys::receipt(*tweet)).take());
+        self.redis
+            .run::<Value>(deletes.collect::<Vec<_>>())
+            .await
+            .map(drop)
     }
 
     /// The tweet went to its author's feed, for all followers at once.

@@ -150,7 +150,7 @@ impl Tiers {
     }
 }
 
-fn tier_key(id: UserId) -> String {
+pub(super) fn tier_key(id: UserId) -> String {
     format!("tier#{id}")
 }
 

@@ -368,14 +368,21 @@ impl Timelines {
     }
 
     pub async fn remove_author(&self, user: UserId, author: UserId) -> Result<()> {
-        let arguments = vec![author.get().to_be_bytes().to_vec()];
-        self.redis
-            .run_script::<usize>(
-                &REMOVE_AUTHOR,
-                [(vec![keys::home_timeline(user)], arguments)],
-            )
-            .await
-            .map(drop)
+        self.remove_author_from(&[user], author).await
+    }
+
+    /// Takes an author out of these users' lists.
+    pub async fn remove_author_from(&self, users: &[UserId], author: UserId) -> Result<()> {
+        let author = author.get().to_be_bytes().to_vec();
+        for users in users.chunks(PIPELINE) {
+            let calls = users
+                .iter()
+                .map(|user| (vec![keys::home_timeline(*user)], vec![author.clone()]));
+            self.redis
+                .run_script::<usize>(&REMOVE_AUTHOR, calls)
+                .await?;
+        }
+        Ok(())
     }
 
     /// From now on no reader shows this author to the user.

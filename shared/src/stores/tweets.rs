@@ -4,6 +4,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{Put, ReturnValue, TransactWriteItem};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::dynamo::{self, Item, failed, from_item, number, string, to_item};
 use crate::domain::{Entry, Tweet, TweetId, TweetText, UserId};
@@ -33,15 +34,33 @@ struct TweetRow {
     #[serde(flatten)]
     key: TweetKey,
     text: TweetText,
+    /// The item of the ledger that remembers this tweet's idempotency key, where it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ledger_pk: Option<String>,
 }
 
-/// `idem#<user>#<key>`: which tweet an idempotency key made, and of which text.
+/// `idem#<user>#<key>`: which tweet an idempotency key made, and a digest of its text. Not the text: a tweet that is
+/// deleted must be gone.
 #[derive(Serialize, Deserialize)]
 struct IdempotencyRow {
     pk: String,
     tweet_id: u64,
-    text: TweetText,
+    digest: String,
     expires_at: u64,
+}
+
+/// A tweet on its way out, with everything that remembers it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Remains {
+    #[serde(flatten)]
+    key: TweetKey,
+    ledger_pk: Option<String>,
+}
+
+impl Remains {
+    pub const fn entry(&self) -> Entry {
+        self.key.entry()
+    }
 }
 
 /// What came of storing a tweet.
@@ -51,6 +70,8 @@ pub enum Stored {
     Refused,
     /// The idempotency key was used before, with this result.
     Before(Tweet),
+    /// The idempotency key was used before, with another text.
+    KeyReused,
 }
 
 impl TweetKey {
@@ -89,7 +110,7 @@ impl Tweets {
             .client
             .put_item()
             .table_name(&self.table)
-            .set_item(Some(to_item(&row(tweet))?))
+            .set_item(Some(to_item(&row(tweet, None))?))
             .condition_expression("attribute_not_exists(tweet_id)");
         match put.send().await {
             Ok(_) => Ok(Stored::New),
@@ -109,7 +130,7 @@ impl Tweets {
         let idempotency = IdempotencyRow {
             pk: format!("idem#{}#{key}", tweet.author_id),
             tweet_id: tweet.id.get(),
-            text: tweet.text.clone(),
+            digest: digest(&tweet.text),
             expires_at: runtime::now_millis() / 1_000 + IDEMPOTENCY_SECONDS,
         };
         // DynamoDB forgets expired items late, so expiry is part of the condition.
@@ -122,7 +143,7 @@ impl Tweets {
             .map_err(failed("TransactWriteItems"))?;
         let put = Put::builder()
             .table_name(&self.table)
-            .set_item(Some(to_item(&row(tweet))?))
+            .set_item(Some(to_item(&row(tweet, Some(idempotency.pk.clone())))?))
             .condition_expression("attribute_not_exists(tweet_id)")
             .build()
             .map_err(failed("TransactWriteItems"))?;
@@ -140,13 +161,17 @@ impl Tweets {
             return Err(failed("TransactWriteItems")(error));
         }
         // Where the key is not known, the id was taken, or two requests met and both were refused.
-        Ok(self
-            .stored_before(tweet.author_id, idempotency.pk)
-            .await?
-            .map_or(Stored::Refused, Stored::Before))
+        Ok(match self.stored_before(idempotency.pk).await? {
+            None => Stored::Refused,
+            Some(before) if before.digest == idempotency.digest => {
+                let id = TweetId::new(before.tweet_id);
+                Stored::Before(Tweet::new(id, tweet.author_id, tweet.text.clone()))
+            }
+            Some(_) => Stored::KeyReused,
+        })
     }
 
-    async fn stored_before(&self, author: UserId, pk: String) -> Result<Option<Tweet>> {
+    async fn stored_before(&self, pk: String) -> Result<Option<IdempotencyRow>> {
         let request = self
             .client
             .get_item()
@@ -154,10 +179,8 @@ impl Tweets {
             .key("pk", string(pk))
             .consistent_read(true);
         let item = request.send().await.map_err(failed("GetItem"))?.item;
-        let row: Option<IdempotencyRow> = item
-            .map(|item| from_item("an idempotency key", item))
-            .transpose()?;
-        Ok(row.map(|row| Tweet::new(TweetId::new(row.tweet_id), author, row.text)))
+        item.map(|item| from_item("an idempotency key", item))
+            .transpose()
     }
 
     /// The author's tweet with this id.
@@ -317,6 +340,31 @@ impl Tweets {
             .collect()
     }
 
+    /// Some of an author's tweets, for [`Self::erase`].
+    pub async fn remains(&self, author: UserId, limit: usize) -> Result<Vec<Remains>> {
+        let attributes = "author_id, tweet_id, ledger_pk";
+        let items = self
+            .query(author, OLDEST, NEWEST, limit, attributes)
+            .await?;
+        items
+            .into_iter()
+            .map(|item| from_item("a tweet's key", item))
+            .collect()
+    }
+
+    /// Deletes tweets and what the ledger remembers of them.
+    pub async fn erase(&self, tweets: &[Remains]) -> Result<()> {
+        let mut deletes = Vec::new();
+        for tweet in tweets {
+            deletes.push((self.table.clone(), to_item(&tweet.key)?));
+            if let Some(pk) = &tweet.ledger_pk {
+                let key = Item::from([("pk".to_owned(), string(pk))]);
+                deletes.push((self.ledger.clone(), key));
+            }
+        }
+        dynamo::delete_many(&self.client, deletes).await
+    }
+
     /// Deletes the author's tweet with this id, and says whether there was one.
     pub async fn delete(&self, entry: Entry) -> Result<bool> {
         let answer = self
@@ -332,11 +380,17 @@ impl Tweets {
     }
 }
 
-fn row(tweet: &Tweet) -> TweetRow {
+fn row(tweet: &Tweet, ledger_pk: Option<String>) -> TweetRow {
     TweetRow {
         key: Entry::new(tweet.id, tweet.author_id).into(),
         text: tweet.text.clone(),
+        ledger_pk,
     }
+}
+
+fn digest(text: &TweetText) -> String {
+    let digest = Sha256::digest(text.as_str().as_bytes());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// For callers that read from the newest or down to the oldest.

@@ -1,7 +1,7 @@
 //! The `users` table: profiles, who a token belongs to, whose a handle is, and the lanes for ids.
 //!
 //! One item each: `user#<id>`, `sub#<sub>`, `handle#<handle>`, `lanes`. The first three are written in one
-//! transaction, so a handle and a token always lead to a whole profile.
+//! transaction, and removed in one ([`super::erasures`]), so a handle and a token always lead to a whole profile.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub struct Users {
 pub struct UserRow {
     pk: String,
     pub user_id: u64,
-    sub: String,
+    pub sub: String,
     pub handle: Handle,
     pub name: DisplayName,
     pub follower_count: u64,
@@ -114,11 +114,11 @@ pub(super) fn user_key(id: UserId) -> String {
     format!("user#{id}")
 }
 
-fn sub_key(sub: &str) -> String {
+pub(super) fn sub_key(sub: &str) -> String {
     format!("sub#{sub}")
 }
 
-fn handle_key(handle: &Handle) -> String {
+pub(super) fn handle_key(handle: &Handle) -> String {
     format!("handle#{}", handle.key())
 }
 
@@ -254,6 +254,12 @@ impl Users {
         self.find(id)
             .await?
             .ok_or_else(|| Error::NotFound(format!("there is no user {id}")))
+    }
+
+    /// For whoever has just written on behalf of a user: if the profile was deleted meanwhile, the write has to be
+    /// undone, because those who clean up may have passed already.
+    pub async fn still_exists(&self, id: UserId) -> Result<bool> {
+        Ok(self.item(user_key(id)).await?.is_some())
     }
 
     pub async fn row(&self, id: UserId) -> Result<Option<UserRow>> {

@@ -4,6 +4,7 @@
 mod celebrities;
 mod contract;
 mod counts;
+mod deletion;
 mod events;
 mod fan_out;
 mod faults;

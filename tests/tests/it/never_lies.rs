@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use hyper::Method;
 use roost_tests::{
-    Cache, Client, LocalCloud, PATIENCE, User, eventually, expect_timeline, ids, in_parallel,
-    newest_first,
+    Cache, Client, LocalCloud, PATIENCE, User, eventually, expect_equal, expect_timeline, ids,
+    in_parallel, keys, newest_first, stretched,
 };
 use serde_json::{Value, json};
 
@@ -359,4 +359,83 @@ async fn a_tweet_leaves_a_receipt_of_its_delivery() {
         }
     })
     .await;
+}
+
+/// How the reader's newest tweets came to their page, newest first.
+async fn explained(reader: &User) -> Vec<(u64, String, Option<u64>)> {
+    let page = reader
+        .get("/v1/home_timeline?explain=true")
+        .await
+        .expect(200);
+    assert!(!page.headers.contains_key("etag"));
+    let page = page.json();
+    let tweets = page["data"].as_array().expect("tweets").iter();
+    let explained = tweets.map(|tweet| {
+        let id = tweet["id"].as_str().expect("an id");
+        let via = tweet["explain"]["via"].as_str().expect("an explanation");
+        (
+            id.parse().expect("a number"),
+            via.to_owned(),
+            tweet["explain"]["visible_after_ms"].as_u64(),
+        )
+    });
+    explained.collect()
+}
+
+#[tokio::test]
+async fn a_page_explains_how_each_tweet_came_to_it() {
+    let Some(cloud) =
+        LocalCloud::for_test(&[("CELEBRITY_THRESHOLD", "2"), ("TIER_DWELL_SECONDS", "0")]).await
+    else {
+        return;
+    };
+    let roost = cloud.client();
+    let Some(cache) = roost.cache().await else {
+        return;
+    };
+    let (reader, _, pushed) = reader_of(roost, 3).await;
+    let newcomer = roost.sign_up("newcomer").await;
+    let backfilled = newcomer.post("from before the follow").await.id;
+    // Not while it is being delivered, or it would be pushed as well.
+    tokio::time::sleep(stretched(Duration::from_secs(2))).await;
+    reader.follow(&newcomer).await;
+    let celebrity = roost.sign_up("celeb").await;
+    let other = roost.sign_up("other").await;
+    in_parallel(2, [&reader, &other].map(|fan| fan.follow(&celebrity))).await;
+    eventually(PATIENCE, "there is a celebrity", || async {
+        expect_equal("is_celebrity", celebrity.profile().await.is_celebrity, true)
+    })
+    .await;
+    let pulled = celebrity.post("one write").await.id;
+
+    let via = |id: u64, ways: &[(u64, String, Option<u64>)]| {
+        let found = ways.iter().find(|(other, ..)| *other == id);
+        found.map(|(_, via, visible)| (via.clone(), visible.is_some()))
+    };
+    let is = |way: &str, timed| Some((way.to_owned(), timed));
+    eventually(PATIENCE, "every way is told", || async {
+        let ways = explained(&reader).await;
+        expect_equal("posted", via(pushed[0], &ways), is("pushed", true))?;
+        expect_equal("followed", via(backfilled, &ways), is("backfilled", false))?;
+        expect_equal("celebrity", via(pulled, &ways), is("pulled", true))
+    })
+    .await;
+
+    // The list is cut as if it had grown too long: what is below comes from the tables.
+    let list = keys::home_timeline(reader.id);
+    let _: String = cache.ask(&["LTRIM", &list, "0", "0"]).await;
+    let ways = explained(&reader).await;
+    assert_eq!(via(pushed[2], &ways), is("deep", false));
+    let _: i64 = cache.ask(&["DEL", &list]).await;
+    let ways = explained(&reader).await;
+    assert_eq!(via(pushed[2], &ways), is("rebuilt", false));
+    let ways = explained(&reader).await;
+    assert_eq!(via(pushed[2], &ways), is("rebuilt", false), "from the list");
+
+    let plain = reader.get("/v1/home_timeline").await.expect(200).json();
+    assert_eq!(plain["data"][0].get("explain"), None);
+    reader
+        .get("/v1/home_timeline?explain=yes")
+        .await
+        .expect_problem(400);
 }

@@ -7,8 +7,10 @@
 -- side, unless a marker says that there is nothing below.
 local ENTRY = 16
 
+-- The top bit is not part of the id.
 local function id(entry)
-  return struct.unpack('>I4I4', entry)
+  local high, low = struct.unpack('>I4I4', entry)
+  return high % 0x80000000, low
 end
 
 local function newer(a, b)
@@ -67,7 +69,8 @@ table.sort(all, newer)
 
 local result = {}
 for _, entry in ipairs(all) do
-  if entry ~= result[#result] then
+  local before = result[#result]
+  if not before or newer(before, entry) then
     result[#result + 1] = entry
   end
 end

@@ -40,6 +40,7 @@ async fn a_key_that_is_used_many_times_at_once_stores_one_tweet() {
             Stored::Before(before) => assert_eq!([before.id], kept[..]),
             // Two met, and this one has to try again.
             Stored::Refused => {}
+            Stored::KeyReused => panic!("the text is the same"),
         }
     }
     assert_eq!(new, 1);
@@ -57,6 +58,9 @@ async fn a_key_remembers_its_tweet_and_belongs_to_its_author() {
 
     let other_text = tweet(ada, "second", 1);
     let answer = tweets.store_once(&other_text, "key").await;
+    assert!(matches!(answer, Ok(Stored::KeyReused)));
+    let same_text = tweet(ada, "first", 2);
+    let answer = tweets.store_once(&same_text, "key").await;
     let Stored::Before(before) = answer.expect("an answer") else {
         panic!("the key was forgotten");
     };

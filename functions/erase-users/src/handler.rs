@@ -1,0 +1,52 @@
+use aws_lambda_events::dynamodb::EventRecord;
+use shared::Result;
+use shared::flows::erase::Eraser;
+use shared::runtime::batch;
+use shared::stores::Erasures;
+use shared::stores::erasures::Erasure;
+
+pub(crate) struct EraseUsers {
+    pub(crate) erasures: Erasures,
+    pub(crate) eraser: Eraser,
+}
+
+impl EraseUsers {
+    /// The event source's filter lets only items `erasure#…` through that were put or changed.
+    pub(crate) async fn handle(&self, records: &[EventRecord]) -> Result<()> {
+        for record in records {
+            self.go_on(&batch::new_image(record)?).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes one piece. Its record leads to the next.
+    async fn go_on(&self, erasure: &Erasure) -> Result<()> {
+        let user = erasure.user();
+        if erasure.step == 0 {
+            self.eraser.hide(user, &erasure.sub).await?;
+        }
+        if self.eraser.next_piece(user).await? {
+            tracing::info!(user_id = %user, step = erasure.step, "a piece of an account erased");
+            return self.erasures.advance(erasure).await;
+        }
+        self.eraser.last_piece(user).await?;
+        self.erasures.finish(erasure).await?;
+        tracing::info!(user_id = %user, steps = erasure.step, "account erased");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shared::runtime::batch::Batch;
+
+    const EVENT: &str = include_str!("../../../events/erase-users.json");
+
+    #[test]
+    fn the_event_is_the_beginning_of_an_erasure() {
+        let batch: Batch<EventRecord> = serde_json::from_str(EVENT).expect("an event");
+        let erasure: Erasure = batch::new_image(&batch.records[0]).expect("an erasure");
+        assert_eq!((erasure.sub.as_str(), erasure.step), ("alice", 0));
+    }
+}

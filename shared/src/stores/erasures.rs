@@ -1,0 +1,129 @@
+//! Accounts on their way out: items `erasure#<id>` of the `users` table.
+//!
+//! One transaction removes the profile and everything that leads to it, and puts the erasure in its place: from then on
+//! the account is invisible. Edges, tweets and keys go piece by piece behind it. Each piece ends with a new step of the
+//! item, and the record of that step in the table's stream is what the next piece begins with; so whoever stops
+//! half-way is gone on with.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
+use serde::{Deserialize, Serialize};
+
+use super::dynamo::{self, failed, number, string, to_item};
+use super::markers::marker_key;
+use super::tiers::tier_key;
+use super::users::{UserRow, handle_key, sub_key, user_key};
+use crate::Result;
+use crate::domain::UserId;
+use crate::runtime::aws::Aws;
+use crate::runtime::config::Config;
+
+#[derive(Clone)]
+pub struct Erasures {
+    client: Client,
+    users: String,
+}
+
+/// `erasure#<id>`, as its stream shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Erasure {
+    pk: String,
+    user_id: u64,
+    pub sub: String,
+    /// Grows with every piece that was removed.
+    pub step: u64,
+}
+
+impl Erasure {
+    pub const fn user(&self) -> UserId {
+        UserId::new(self.user_id)
+    }
+}
+
+impl Erasures {
+    pub fn new(aws: &Aws, config: &Config) -> Result<Self> {
+        Ok(Self {
+            client: aws.dynamodb(),
+            users: config.users_table()?.to_owned(),
+        })
+    }
+
+    /// Makes the account invisible. Does nothing where it is already.
+    pub async fn begin(&self, user: &UserRow) -> Result<()> {
+        let id = user.id();
+        let build = failed::<aws_sdk_dynamodb::error::BuildError>;
+        let profile = Delete::builder()
+            .table_name(&self.users)
+            .key("pk", string(user_key(id)))
+            .condition_expression("attribute_exists(pk)")
+            .build()
+            .map_err(build("TransactWriteItems"))?;
+        let mut writes = vec![TransactWriteItem::builder().delete(profile).build()];
+        let others = [
+            sub_key(&user.sub),
+            handle_key(&user.handle),
+            tier_key(id),
+            marker_key(id),
+        ];
+        for pk in others {
+            let delete = Delete::builder()
+                .table_name(&self.users)
+                .key("pk", string(pk))
+                .build()
+                .map_err(build("TransactWriteItems"))?;
+            writes.push(TransactWriteItem::builder().delete(delete).build());
+        }
+        let erasure = Erasure {
+            pk: erasure_key(id),
+            user_id: user.user_id,
+            sub: user.sub.clone(),
+            step: 0,
+        };
+        let put = Put::builder()
+            .table_name(&self.users)
+            .set_item(Some(to_item(&erasure)?))
+            .build()
+            .map_err(build("TransactWriteItems"))?;
+        writes.push(TransactWriteItem::builder().put(put).build());
+        dynamo::write_once(&self.client, writes, "deleting a profile").await
+    }
+
+    /// A piece was removed and more is left. Does nothing where that was said before.
+    pub async fn advance(&self, erasure: &Erasure) -> Result<()> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(&self.users)
+            .key("pk", string(&erasure.pk))
+            .update_expression("SET step = :next")
+            .condition_expression("step = :step")
+            .expression_attribute_values(":next", number(erasure.step + 1))
+            .expression_attribute_values(":step", number(erasure.step));
+        match update.send().await {
+            Ok(_) => Ok(()),
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(failed("UpdateItem")(error)),
+        }
+    }
+
+    /// Nothing is left.
+    pub async fn finish(&self, erasure: &Erasure) -> Result<()> {
+        let delete = self
+            .client
+            .delete_item()
+            .table_name(&self.users)
+            .key("pk", string(&erasure.pk));
+        delete.send().await.map_err(failed("DeleteItem")).map(drop)
+    }
+}
+
+fn erasure_key(id: UserId) -> String {
+    format!("erasure#{id}")
+}

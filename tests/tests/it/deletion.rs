@@ -1,0 +1,170 @@
+//! An account that is deleted is invisible with the answer, and leaves nothing behind.
+
+use hyper::Method;
+use roost_tests::{
+    Client, LocalCloud, PATIENCE, User, eventually, expect_equal, expect_timeline, in_parallel,
+};
+use serde_json::json;
+use tokio::sync::Notify;
+
+async fn delete(user: &User) {
+    user.call(Method::DELETE, "/v1/users/me")
+        .send()
+        .await
+        .expect(204);
+}
+
+#[tokio::test]
+async fn a_deleted_account_is_invisible_with_the_answer() {
+    let roost = Client::shared().await;
+    let ada = roost.sign_up("ada").await;
+    let bob = roost.sign_up("bob").await;
+    bob.follow(&ada).await;
+    ada.follow(&bob).await;
+    bob.newest().await;
+    let (lost, kept) = (ada.post("soon gone").await, bob.post("still here").await);
+    eventually(PATIENCE, "bob sees both", || async {
+        expect_timeline(&bob.newest().await.data, &[kept.id, lost.id])
+    })
+    .await;
+    // So that the sandboxes of as many functions as possible know who this is.
+    ada.newest().await;
+    ada.get("/v1/users/me").await.expect(200);
+
+    delete(&ada).await;
+
+    expect_timeline(&bob.newest().await.data, &[kept.id]).expect("only bob's own");
+    for path in [
+        format!("/v1/users/{}", ada.id),
+        format!("/v1/users/by/handle/{}", ada.handle),
+        format!("/v1/users/{}/tweets", ada.id),
+        format!("/v1/tweets/{}", lost.id),
+    ] {
+        bob.get(&path).await.expect_problem(404);
+    }
+    assert!(bob.followers(20).await.is_empty());
+    assert!(bob.following(20).await.is_empty());
+    bob.call(Method::POST, &format!("/v1/users/{}/follow", ada.id))
+        .send()
+        .await
+        .expect_problem(404);
+
+    for path in ["/v1/users/me", "/v1/home_timeline"] {
+        ada.get(path).await.expect_problem(403);
+    }
+    ada.call(Method::POST, "/v1/tweets")
+        .json(&json!({ "text": "a ghost" }))
+        .send()
+        .await
+        .expect_problem(403);
+    ada.call(Method::DELETE, "/v1/users/me")
+        .send()
+        .await
+        .expect_problem(403);
+    eventually(PATIENCE, "bob's counts know", || bob.expect_counts(0, 0)).await;
+}
+
+#[tokio::test]
+async fn who_was_deleted_may_come_back_as_somebody_new() {
+    let roost = Client::shared().await;
+    let ada = roost.sign_up("ada").await;
+    let old = ada.post("from a former life").await;
+    ada.newest().await;
+    delete(&ada).await;
+
+    let body = json!({ "handle": ada.handle, "name": "Ada again" });
+    let again = ada.call(Method::POST, "/v1/users").json(&body).send().await;
+    let id = again.expect(201).json()["id"].clone();
+
+    assert_ne!(id, ada.id.to_string());
+    for path in ["/v1/users/me", "/v1/home_timeline"] {
+        ada.get(path).await.expect(200);
+    }
+    assert_eq!(ada.get("/v1/users/me").await.expect(200).json()["id"], id);
+    assert!(ada.newest().await.data.is_empty());
+    let new = ada.post("and from this one").await;
+    assert_eq!(new.author_id.to_string(), id.as_str().expect("an id"));
+    ada.get(&format!("/v1/tweets/{}", old.id))
+        .await
+        .expect_problem(404);
+}
+
+#[tokio::test]
+async fn an_account_with_5000_followers_and_2000_tweets_leaves_nothing_behind_although_killed_half_way()
+ {
+    let Some(cloud) = LocalCloud::for_test(&[("CELEBRITY_THRESHOLD", "4000")]).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let (Some(tables), Some(cache)) = (roost.tables().await, roost.cache().await) else {
+        return;
+    };
+    let ada = roost.sign_up("ada").await;
+    let fans = roost.sign_up_many("fan", 5).await;
+    in_parallel(5, fans.iter().map(|fan| fan.follow(&ada))).await;
+    in_parallel(5, fans.iter().map(|fan| ada.follow(fan))).await;
+    for n in 0..20 {
+        ada.call(Method::POST, "/v1/tweets")
+            .header("idempotency-key", &format!("key-{n}"))
+            .json(&json!({ "text": format!("number {n}") }))
+            .send()
+            .await
+            .expect(201);
+    }
+    let first = ada.id - 1_000_000;
+    let tweets: Vec<u64> = (first..first + 1_980).collect();
+    tables.add_tweets(ada.id, &tweets).await;
+    // Everybody has read, so that there is something of hers in all caches.
+    in_parallel(5, fans.iter().map(User::newest)).await;
+    ada.newest().await;
+    let followers: Vec<u64> = (1..=5_000).collect();
+    tables.follow(&followers, ada.id).await;
+    eventually(PATIENCE * 3, "she is a celebrity", || async {
+        expect_equal("is_celebrity", ada.profile().await.is_celebrity, true)
+    })
+    .await;
+    in_parallel(5, fans.iter().map(User::newest)).await;
+    let body = json!({ "last_read_id": tweets[0].to_string(), "version": 0 });
+    ada.call(Method::PUT, "/v1/home_timeline/marker")
+        .json(&body)
+        .send()
+        .await
+        .expect(200);
+
+    delete(&ada).await;
+
+    let stop = Notify::new();
+    let words = [ada.id.to_string(), ada.subject(), ada.handle.clone()];
+    let erasing = async {
+        eventually(PATIENCE * 3, "nothing is left in the tables", || async {
+            let left = tables.mentions(&words).await;
+            expect_equal("items", left.len(), 0)
+                .map_err(|complaint| format!("{complaint}, for example {:?}", left.first()))
+        })
+        .await;
+        stop.notify_one();
+    };
+    let killing = cloud.keep_killing(
+        &["erase-users", "apply-follows", "fan-out-tweets"],
+        100..400,
+        fastrand::Rng::new(),
+        &stop,
+    );
+    let ((), killed) = tokio::join!(erasing, killing);
+    println!("{killed} sandboxes killed while an account was erased");
+    assert!(killed > 0, "nobody was killed, which proves little");
+
+    // Tombstones of tweets outlive whoever might still be caching them.
+    eventually(PATIENCE * 4, "nothing is left in Redis", || async {
+        let left = cache.mentions(ada.id, &words).await;
+        expect_equal("keys", left.len(), 0)
+            .map_err(|complaint| format!("{complaint}, for example {:?}", left.first()))
+    })
+    .await;
+    let left = tables.mentions(&words).await;
+    assert!(left.is_empty(), "{left:?}");
+    for fan in &fans {
+        eventually(PATIENCE, "counts know", || fan.expect_counts(0, 0)).await;
+        assert!(fan.newest().await.data.is_empty());
+    }
+}
