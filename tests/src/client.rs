@@ -35,7 +35,7 @@ impl Turn {
         }
     }
 
-    async fn alone() -> Self {
+    pub(crate) async fn alone() -> Self {
         Self::Alone {
             _guard: TURNS.write().await,
         }

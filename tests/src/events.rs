@@ -1,4 +1,4 @@
-//! The events that stream consumers get, made up or caught, to deliver them once more.
+//! The events that functions get: requests made up, and records of streams made up or caught, to deliver them once more.
 
 use aws_sdk_kinesis::Client as Kinesis;
 use aws_sdk_kinesis::types::{Record, ShardIteratorType};
@@ -8,6 +8,38 @@ use serde_json::{Value, json};
 
 use crate::tables::sdk_config;
 use crate::target::Target;
+
+/// What the gateway makes of a request of somebody whose token names `subject`. The route is the path up to the query.
+pub fn http(method: &str, path: &str, subject: &str, body: Option<&Value>) -> Value {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let parameters: Value = query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(name, value)| (name.to_owned(), json!(value)))
+        .collect();
+    let route = format!("{method} {path}");
+    json!({
+        "version": "2.0",
+        "routeKey": route,
+        "rawPath": path,
+        "rawQueryString": query,
+        "headers": { "host": "localhost" },
+        "queryStringParameters": parameters,
+        "requestContext": {
+            "accountId": "000000000000", "apiId": "test", "domainName": "localhost",
+            "domainPrefix": "localhost", "requestId": "test", "stage": "$default",
+            "routeKey": route, "time": "16/Nov/2026:00:00:00 +0000",
+            "timeEpoch": 1_794_787_200_000_u64,
+            "authorizer": { "jwt": { "claims": { "sub": subject }, "scopes": null } },
+            "http": {
+                "method": method, "path": path, "protocol": "HTTP/1.1",
+                "sourceIp": "127.0.0.1", "userAgent": "test",
+            },
+        },
+        "body": body.map(ToString::to_string),
+        "isBase64Encoded": false,
+    })
+}
 
 /// One record of a table's stream. Each has an id of its own; deliver the same one again to repeat it.
 #[derive(Clone, Debug)]

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::local_cloud::{LocalCloud, beside_the_tests};
+use crate::local_cloud::{LocalCloud, beside_the_tests, signal};
 use crate::patience::stretched;
 
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
@@ -71,6 +72,15 @@ impl Function {
             .expect("the runtime API has not ended");
         let answer = self.answers.recv_timeout(stretched(ANSWER_LIMIT));
         answer.unwrap_or_else(|e| panic!("{} gives no answer: {e}", self.name))
+    }
+
+    /// Stops it where it is, as Lambda does with a sandbox between invocations.
+    pub fn freeze(&self) {
+        assert!(signal("STOP", self.child.id()), "{} is gone", self.name);
+    }
+
+    pub fn thaw(&self) {
+        assert!(signal("CONT", self.child.id()), "{} is gone", self.name);
     }
 }
 
@@ -155,6 +165,14 @@ const PIECES_WITHIN: Duration = Duration::from_millis(5);
 pub struct RedisProxy {
     pub url: String,
     round_trips: Arc<Mutex<RoundTrips>>,
+    connections: Arc<Mutex<Vec<Connection>>>,
+}
+
+/// One of the function's connections.
+#[derive(Debug)]
+struct Connection {
+    client: TcpStream,
+    swallowed: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Default)]
@@ -185,17 +203,35 @@ impl RedisProxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let url = format!("redis://{}", listener.local_addr().expect("a bound port"));
         let round_trips = Arc::<Mutex<RoundTrips>>::default();
+        let connections = Arc::<Mutex<Vec<Connection>>>::default();
         let proxy = Self {
             url,
             round_trips: Arc::clone(&round_trips),
+            connections: Arc::clone(&connections),
         };
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let server = TcpStream::connect(&redis).expect("Redis answers");
-                let _ = connect(&client, &server, &round_trips);
+                let swallowed = Arc::<AtomicBool>::default();
+                let _ = connect(&client, &server, &round_trips, &swallowed);
+                lock(&connections).push(Connection { client, swallowed });
             }
         });
         proxy
+    }
+
+    /// Closes every connection, as a server does that was restarted.
+    pub fn cut(&self) {
+        for connection in lock(&self.connections).drain(..) {
+            let _ = connection.client.shutdown(std::net::Shutdown::Both);
+        }
+    }
+
+    /// Keeps every connection open and answers nothing on it any more, as a network does that forgot about it.
+    pub fn swallow(&self) {
+        for connection in lock(&self.connections).iter() {
+            connection.swallowed.store(true, Ordering::Relaxed);
+        }
     }
 
     /// What was asked in each round trip since the last call of this.
@@ -208,22 +244,27 @@ impl RedisProxy {
     }
 }
 
-fn lock(round_trips: &Mutex<RoundTrips>) -> std::sync::MutexGuard<'_, RoundTrips> {
-    round_trips.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn connect(
     client: &TcpStream,
     server: &TcpStream,
     round_trips: &Arc<Mutex<RoundTrips>>,
+    swallowed: &Arc<AtomicBool>,
 ) -> io::Result<()> {
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let (mut asking, mut asked) = (client.try_clone()?, server.try_clone()?);
     let (mut answering, mut answered) = (server.try_clone()?, client.try_clone()?);
     let counted = Arc::clone(round_trips);
+    let swallowed = Arc::clone(swallowed);
     thread::spawn(move || -> io::Result<()> {
         while let Some(request) = read_whole(&mut asking)? {
+            if swallowed.load(Ordering::Relaxed) {
+                continue;
+            }
             lock(&counted).ask(&request);
             asked.write_all(&request)?;
         }

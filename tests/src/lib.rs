@@ -7,6 +7,7 @@
 //! - [`Tables`] and [`Cache`] look behind the API: the oracle of the home timeline, fabricated followers, Redis lists.
 //!   [`events`] makes the events that stream consumers get.
 //! - [`Function`] is one function's binary run by the test itself, and [`RedisProxy`] counts what it asks of Redis.
+//!   [`RedisCluster`] is a real cluster with TLS.
 //! - [`eventually`] and [`throughout`] say when something has to hold.
 //!
 //! A test takes its turn with exactly one of [`Client::shared`], [`Client::alone`] and [`LocalCloud::for_test`]; taking two
@@ -17,6 +18,7 @@
 //! | `ROOST_URL` | test this deployment instead of a local cloud |
 //! | `ROOST_TOKEN_URL` | where it gives out tokens, default `$ROOST_URL/dev/token` |
 //! | `ROOST_DYNAMODB_URL`, `ROOST_KINESIS_URL`, `ROOST_REDIS_URL` | its stores; tests that need one that is not named are skipped |
+//! | `ROOST_REDIS_CLUSTER`, `ROOST_REDIS_CA_CERT` | as `REDIS_CLUSTER` and `REDIS_CA_CERT` of the functions |
 //! | `ROOST_STACK` | what the names of its tables and streams begin with, default `roost` |
 //! | `ROOST_PATIENCE` | factor on every time limit, default 1 |
 
@@ -27,6 +29,7 @@ mod function;
 mod http;
 mod local_cloud;
 mod patience;
+mod redis_cluster;
 mod tables;
 mod target;
 mod user;
@@ -38,6 +41,7 @@ pub use http::{Answer, Http};
 pub use hyper::Method;
 pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox};
 pub use patience::{PATIENCE, eventually, expect_equal, in_parallel, stretched, throughout};
+pub use redis_cluster::RedisCluster;
 pub use tables::{Counts, Tables, Tier};
 pub use target::{Endpoints, Target, skip};
 pub use user::{HomePage, Listing, Profile, Tweet, User, Walk, expect_timeline, ids, newest_first};

@@ -373,7 +373,7 @@ fn ends_within(child: &mut Child, limit: Duration) -> bool {
 }
 
 /// A shell has `kill` built in on every system; std can only kill, and only its own children.
-fn signal(name: &str, pid: u32) -> bool {
+pub(crate) fn signal(name: &str, pid: u32) -> bool {
     let shell = Command::new("sh")
         .args(["-c", "kill -s \"$0\" \"$1\"", name, &pid.to_string()])
         .stderr(Stdio::null())
@@ -399,7 +399,7 @@ pub(crate) fn beside_the_tests() -> PathBuf {
 }
 
 /// A folder of this process; those of processes that are gone are removed, so that a failure's log stays until the next run.
-fn fresh_folder() -> PathBuf {
+pub(crate) fn fresh_folder() -> PathBuf {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     static SWEEP: Once = Once::new();
     let all = env::temp_dir().join("roost-tests");

@@ -120,6 +120,32 @@ impl Config {
         self.text("REDIS_URL")
     }
 
+    /// Is it a cluster (`true`), of which the URL names one node? Absent: `false`.
+    pub fn redis_cluster(&self) -> Result<bool> {
+        let name = "REDIS_CLUSTER";
+        match self.variables.get(name).map(String::as_str) {
+            None | Some("" | "false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(other) => Err(Error::Config {
+                name,
+                problem: format!("must be true or false, not {other:?}"),
+            }),
+        }
+    }
+
+    /// The authority that signed the certificate of a `rediss://` server, as PEM; given as a file's path. Absent: one of
+    /// the public authorities.
+    pub fn redis_ca_cert(&self) -> Result<Option<Vec<u8>>> {
+        let name = "REDIS_CA_CERT";
+        let path = self.variables.get(name).filter(|path| !path.is_empty());
+        path.map(std::fs::read)
+            .transpose()
+            .map_err(|error| Error::Config {
+                name,
+                problem: format!("names a file that cannot be read: {error}"),
+            })
+    }
+
     /// How long an unread timeline is kept, in seconds; given in days.
     pub fn timeline_ttl_seconds(&self) -> Result<u64> {
         Ok(self.positive("TIMELINE_TTL_DAYS")? * 24 * 3600)

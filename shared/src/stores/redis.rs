@@ -1,47 +1,64 @@
-//! The connection to Valkey or Redis.
+//! The connection to Valkey or Redis, a single server or a cluster.
 //!
-//! It is opened on first use and reopened after a failure. [`Redis::run`] is one round trip, however many commands
-//! it carries. A Redis that does not answer is not asked again for a moment (see [`super::breaker`]).
+//! It is opened on first use and reopened after a failure (see [`node`]). [`Redis::run`] is one round trip, however
+//! many commands it carries; in a cluster, one to each shard, all at once (see [`cluster`]). A Redis that does not
+//! answer is not asked again for a moment (see [`super::breaker`]).
+
+mod cluster;
+mod node;
+mod renewable;
+mod slot;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use redis::{Client, Cmd, FromRedisValue, Pipeline, RedisResult, Value, cmd};
+use redis::{
+    Client, Cmd, FromRedisValue, IntoConnectionInfo, Pipeline, RedisResult, ServerErrorKind,
+    TlsCertificates, Value, cmd, from_redis_value,
+};
 
+use self::cluster::Cluster;
+use self::node::Node;
 use super::breaker::Breaker;
 use crate::runtime::config::Config;
 use crate::{Error, Result};
-
-// Well under a second together, so that a reader can still answer from the tables in time.
-const CONNECT_TIMEOUT: Duration = Duration::from_millis(300);
-const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long a right to fill lasts.
 const FILL_MS: u64 = 5_000;
 
 #[derive(Clone)]
 pub struct Redis {
-    connection: ConnectionManager,
+    deployment: Arc<Deployment>,
     breaker: Arc<Breaker>,
+}
+
+enum Deployment {
+    Single(Box<Node>),
+    Cluster(Cluster),
 }
 
 impl Redis {
     pub fn new(config: &Config) -> Result<Self> {
-        Self::connect(config.redis_url()?)
+        let client = client(config.redis_url()?, config.redis_ca_cert()?)?;
+        Ok(if config.redis_cluster()? {
+            Self::of(Deployment::Cluster(Cluster::new(client)))
+        } else {
+            Self::of(Deployment::Single(Box::new(Node::new(client))))
+        })
     }
 
+    /// A single server.
     pub fn connect(url: &str) -> Result<Self> {
-        let config = ConnectionManagerConfig::new()
-            .set_connection_timeout(Some(CONNECT_TIMEOUT))
-            .set_response_timeout(Some(RESPONSE_TIMEOUT))
-            .set_number_of_retries(0);
-        let connection = ConnectionManager::new_lazy_with_config(Client::open(url)?, config)?;
-        Ok(Self {
-            connection,
+        let node = Node::new(client(url, None)?);
+        Ok(Self::of(Deployment::Single(Box::new(node))))
+    }
+
+    fn of(deployment: Deployment) -> Self {
+        Self {
+            deployment: Arc::new(deployment),
             breaker: Arc::default(),
-        })
+        }
     }
 
     /// Sends the commands together and gives their answers in order.
@@ -49,40 +66,62 @@ impl Redis {
         &self,
         commands: impl IntoIterator<Item = Cmd>,
     ) -> Result<Vec<T>> {
-        let mut pipeline = Pipeline::new();
-        for command in commands {
-            pipeline.add_command(command);
-        }
-        if pipeline.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.guard(pipeline.query_async(&mut self.connection.clone()))
-            .await
+        let commands: Vec<Cmd> = commands.into_iter().collect();
+        read_all(self.ask(None, &commands).await?)
     }
 
     /// Runs one script for each of `calls` (keys, arguments) in one round trip.
     ///
-    /// The script is loaded at the head of the pipeline: it cannot be missing, and its text travels once.
+    /// The script is loaded at the head of the pipeline: its text travels once. Should it be missing all the same, as
+    /// behind a proxy that loads it elsewhere, its text is sent with the call.
     pub(crate) async fn run_script<T: FromRedisValue>(
         &self,
         script: &Script,
         calls: impl IntoIterator<Item = (Vec<String>, Vec<Vec<u8>>)>,
     ) -> Result<Vec<T>> {
-        let mut pipeline = Pipeline::new();
-        pipeline.cmd("SCRIPT").arg("LOAD").arg(script.text).ignore();
-        for (keys, arguments) in calls {
-            pipeline
-                .cmd("EVALSHA")
-                .arg(&script.sha)
-                .arg(keys.len())
-                .arg(keys)
-                .arg(arguments);
+        let calls: Vec<_> = calls.into_iter().collect();
+        let evaluate = |name, script, (keys, arguments): &(Vec<String>, Vec<Vec<u8>>)| {
+            let mut call = cmd(name);
+            call.arg(script).arg(keys.len()).arg(keys).arg(arguments);
+            call
+        };
+        let load = cmd("SCRIPT").arg("LOAD").arg(script.text).take();
+        let commands: Vec<Cmd> = calls
+            .iter()
+            .map(|call| evaluate("EVALSHA", script.sha.as_str(), call))
+            .collect();
+        let mut answers = self.ask(Some(&load), &commands).await?;
+        let missed: Vec<usize> = (0..answers.len())
+            .filter(|n| is_missing_script(&answers[*n]))
+            .collect();
+        let commands: Vec<Cmd> = missed
+            .iter()
+            .map(|n| evaluate("EVAL", script.text, &calls[*n]))
+            .collect();
+        for (n, answer) in missed.into_iter().zip(self.ask(None, &commands).await?) {
+            answers[n] = answer;
         }
-        if pipeline.len() == 1 {
+        read_all(answers)
+    }
+
+    async fn ask(&self, prelude: Option<&Cmd>, commands: &[Cmd]) -> Result<Vec<Value>> {
+        if commands.is_empty() {
             return Ok(Vec::new());
         }
-        self.guard(pipeline.query_async(&mut self.connection.clone()))
-            .await
+        match self.deployment.as_ref() {
+            Deployment::Cluster(cluster) => self.guard(cluster.ask(prelude, commands)).await,
+            Deployment::Single(node) => {
+                let mut pipeline = Pipeline::with_capacity(commands.len() + 1);
+                pipeline.ignore_errors();
+                if let Some(prelude) = prelude {
+                    pipeline.add_command(prelude.clone()).ignore();
+                }
+                for command in commands {
+                    pipeline.add_command(command.clone());
+                }
+                self.guard(node.ask(&pipeline)).await
+            }
+        }
     }
 
     async fn guard<T>(&self, call: impl Future<Output = RedisResult<T>>) -> Result<T> {
@@ -104,8 +143,8 @@ impl Redis {
     }
 
     pub(crate) async fn one<T: FromRedisValue>(&self, command: Cmd) -> Result<T> {
-        self.guard(command.query_async(&mut self.connection.clone()))
-            .await
+        let mut answers = self.ask(None, &[command]).await?;
+        read(answers.pop().unwrap_or(Value::Nil))
     }
 
     /// Takes a right to fill, from whoever has it.
@@ -167,4 +206,34 @@ impl Script {
             sha: redis::Script::new(text).get_hash().to_owned(),
         }
     }
+}
+
+/// `ca_cert` is whom a server's certificate must come from; `None` for the public authorities.
+fn client(url: &str, ca_cert: Option<Vec<u8>>) -> Result<Client> {
+    let info = url
+        .into_connection_info()?
+        .set_tcp_settings(node::tcp_settings());
+    Ok(match ca_cert {
+        None => Client::open(info)?,
+        root_cert => {
+            let certificates = TlsCertificates {
+                client_tls: None,
+                root_cert,
+            };
+            Client::build_with_tls(info, certificates)?
+        }
+    })
+}
+
+fn read_all<T: FromRedisValue>(answers: Vec<Value>) -> Result<Vec<T>> {
+    answers.into_iter().map(read).collect()
+}
+
+fn read<T: FromRedisValue>(answer: Value) -> Result<T> {
+    let answer = answer.extract_error()?;
+    Ok(from_redis_value(answer).map_err(redis::RedisError::from)?)
+}
+
+fn is_missing_script(answer: &Value) -> bool {
+    matches!(answer, Value::ServerError(error) if error.kind() == Some(ServerErrorKind::NoScript))
 }

@@ -2,6 +2,7 @@
 //! binaries. `cargo build --workspace && cargo test -p roost-tests`; see the library for other targets.
 
 mod celebrities;
+mod cluster;
 mod contract;
 mod counts;
 mod deletion;

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use roost_tests::{Function, PATIENCE, RedisProxy, eventually, ids, in_parallel, newest_first};
-use serde_json::{Value, json};
+use roost_tests::{
+    Function, PATIENCE, RedisProxy, events, eventually, ids, in_parallel, newest_first,
+};
+use serde_json::Value;
 
 use super::cloud;
 
@@ -11,32 +13,6 @@ const CELEBRITIES: usize = 200;
 const ROUND_TRIPS: usize = 3;
 /// Longer than a sandbox keeps feeds in memory.
 const FORGOTTEN: Duration = Duration::from_millis(1_200);
-
-/// What the gateway makes of `GET /v1/home_timeline`.
-fn request(subject: &str) -> Value {
-    let http = json!({
-        "method": "GET", "path": "/v1/home_timeline", "protocol": "HTTP/1.1",
-        "sourceIp": "127.0.0.1", "userAgent": "test",
-    });
-    let claims = json!({ "sub": subject });
-    json!({
-        "version": "2.0",
-        "routeKey": "GET /v1/home_timeline",
-        "rawPath": "/v1/home_timeline",
-        "rawQueryString": "limit=20",
-        "headers": { "host": "localhost" },
-        "queryStringParameters": { "limit": "20" },
-        "requestContext": {
-            "accountId": "000000000000", "apiId": "test", "domainName": "localhost",
-            "domainPrefix": "localhost", "requestId": "test", "stage": "$default",
-            "routeKey": "GET /v1/home_timeline", "time": "16/Nov/2026:00:00:00 +0000",
-            "timeEpoch": 1_794_787_200_000_u64,
-            "authorizer": { "jwt": { "claims": claims, "scopes": null } },
-            "http": http,
-        },
-        "isBase64Encoded": false,
-    })
-}
 
 /// The ids on the page of a function's answer.
 fn page(answer: &Value) -> Vec<u64> {
@@ -89,7 +65,7 @@ async fn two_hundred_celebrities_cost_three_round_trips() {
 
     let proxy = RedisProxy::start(&cloud);
     let home_timeline = Function::start(&cloud, "home-timeline", &[("REDIS_URL", &proxy.url)]);
-    let event = request(&reader.subject());
+    let event = events::http("GET", "/v1/home_timeline?limit=20", &reader.subject(), None);
     let read = |what: &str| {
         let shown = page(&home_timeline.invoke(event.clone()));
         assert_eq!(shown, newest, "{what}");

@@ -13,6 +13,8 @@ mod timelines;
 mod tweets;
 mod users;
 
+use std::env;
+
 use aws_config::{BehaviorVersion, Region};
 use aws_sdk_dynamodb::config::Credentials;
 use redis::{Cmd, FromRedisValue, from_redis_value};
@@ -53,7 +55,11 @@ impl Stores {
                 .credentials_provider(Credentials::new("local", "local", None, None, "tests"));
         }
         let table = |name| format!("{}-{name}", roost.target().stack);
+        let named = |variable| env::var(variable).unwrap_or_default();
         let config = Config::from([
+            ("REDIS_URL", redis.as_str()),
+            ("REDIS_CLUSTER", named("ROOST_REDIS_CLUSTER").as_str()),
+            ("REDIS_CA_CERT", named("ROOST_REDIS_CA_CERT").as_str()),
             ("USERS_TABLE", table("users").as_str()),
             ("FOLLOWERS_TABLE", table("followers").as_str()),
             ("FOLLOWING_TABLE", table("following").as_str()),
@@ -64,8 +70,8 @@ impl Stores {
         ]);
         Some(Self {
             aws: Aws::from(sdk.load().await),
+            redis: Redis::new(&config).expect("a Redis URL"),
             config,
-            redis: Redis::connect(redis).expect("a Redis URL"),
             roost,
         })
     }

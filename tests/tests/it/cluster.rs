@@ -1,0 +1,176 @@
+//! A Redis cluster with TLS, which is what ElastiCache Serverless is.
+
+use std::env;
+use std::process::Command;
+
+use futures_util::future::join_all;
+use roost_tests::{Client, RedisCluster, Target, skip};
+use shared::domain::timeline::Window;
+use shared::domain::{Entry, TweetId, UserId};
+use shared::runtime::config::Config;
+use shared::runtime::now_millis;
+use shared::stores::timelines::{Extent, Opened};
+use shared::stores::{Redis, Timelines};
+
+fn config(cluster: &RedisCluster, ca_cert: &str) -> Config {
+    Config::from([
+        ("REDIS_URL", cluster.url.as_str()),
+        ("REDIS_CLUSTER", "true"),
+        ("REDIS_CA_CERT", ca_cert),
+        ("TIMELINE_TTL_DAYS", "1"),
+    ])
+}
+
+fn timelines(cluster: &RedisCluster) -> Timelines {
+    let config = config(cluster, &cluster.ca_cert.display().to_string());
+    let redis = Redis::new(&config).expect("a configuration");
+    Timelines::new(redis, &config).expect("a configuration")
+}
+
+/// Gives each of these users an empty list.
+async fn given_lists(timelines: &Timelines, users: &[UserId]) {
+    let made = users.iter().map(|user| async {
+        let token = timelines.begin_rebuild(*user).await.expect("Redis answers");
+        let token = token.expect("nobody else rebuilds it");
+        timelines.finish_rebuild(*user, token, &[], true).await
+    });
+    for made in join_all(made).await {
+        assert!(made.expect("Redis answers"));
+    }
+}
+
+async fn newest_on(timelines: &Timelines, users: &[UserId]) -> Vec<Option<TweetId>> {
+    let opened = users
+        .iter()
+        .map(|user| timelines.open(*user, Extent::Whole));
+    let newest = |opened: shared::Result<Opened>| match opened.expect("Redis answers").window {
+        Window::Read(source) => source.entries.first().map(|entry| entry.tweet),
+        Window::Missing | Window::Building => None,
+    };
+    join_all(opened).await.into_iter().map(newest).collect()
+}
+
+fn people(count: u64) -> Vec<UserId> {
+    (0..count)
+        .map(|_| UserId::new(fastrand::u64(1..1 << 62)))
+        .collect()
+}
+
+fn tweet() -> Entry {
+    let now = TweetId::first_at(now_millis());
+    Entry::new(now, UserId::new(1))
+}
+
+#[tokio::test]
+async fn a_delivery_to_many_followers_is_one_pipeline_for_each_shard() {
+    let cluster = RedisCluster::start().await;
+    let timelines = timelines(&cluster);
+    let people = people(300);
+    given_lists(&timelines, &people).await;
+    assert!(
+        cluster.keys().iter().all(|keys| *keys > 50),
+        "the lists are on all shards: {:?}",
+        cluster.keys()
+    );
+
+    let tweet = tweet();
+    let before = cluster.reads();
+    assert_eq!(
+        timelines
+            .deliver(tweet, &people, now_millis())
+            .await
+            .expect("Redis answers"),
+        300
+    );
+    let after = cluster.reads();
+    let reads: Vec<_> = before.iter().zip(&after).map(|(b, a)| a - b).collect();
+    assert!(
+        reads.iter().all(|reads| *reads < 20),
+        "about a hundred deliveries each came in {reads:?} pieces"
+    );
+    let newest = newest_on(&timelines, &people).await;
+    assert!(newest.iter().all(|newest| *newest == Some(tweet.tweet)));
+}
+
+#[tokio::test]
+async fn slots_that_moved_are_found_again() {
+    let cluster = RedisCluster::start().await;
+    let timelines = timelines(&cluster);
+    let people = people(60);
+    given_lists(&timelines, &people).await;
+    let tweet = tweet();
+    timelines
+        .deliver(tweet, &people, now_millis())
+        .await
+        .expect("Redis answers");
+
+    let reading = async {
+        for _ in 0..20 {
+            let newest = newest_on(&timelines, &people).await;
+            assert!(
+                newest.iter().all(|newest| *newest == Some(tweet.tweet)),
+                "while they move"
+            );
+        }
+    };
+    let moving = tokio::task::spawn_blocking(move || {
+        cluster.move_all_slots(0, 1);
+        cluster
+    });
+    let (cluster, ()) = tokio::join!(moving, reading);
+    let cluster = cluster.expect("the slots move");
+    assert_eq!(cluster.keys()[0], 0, "everything has moved");
+    let newest = newest_on(&timelines, &people).await;
+    assert!(
+        newest.iter().all(|newest| *newest == Some(tweet.tweet)),
+        "after they moved"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_no_known_authority_vouches_for_is_not_talked_to() {
+    let cluster = RedisCluster::start().await;
+    let config = config(&cluster, "");
+    let redis = Redis::new(&config).expect("a configuration");
+    let said = redis
+        .raw(redis::cmd("PING"))
+        .await
+        .expect_err("no PONG")
+        .chain();
+    assert!(said.contains("invalid peer certificate"), "{said}");
+}
+
+/// The same tests that run against a single Redis, once more, in a process of their own.
+#[tokio::test]
+async fn the_stores_do_the_same_on_a_cluster() {
+    if Target::is_remote() {
+        skip("it runs the tests of the stores with a Redis of its own");
+        return;
+    }
+    let roost = Client::alone().await;
+    let endpoints = &roost.target().endpoints;
+    let cluster = RedisCluster::beside(&roost);
+    let output = Command::new(env::current_exe().expect("the running binary"))
+        .args(["stores::", "--test-threads", "2"])
+        .env("ROOST_URL", &endpoints.http)
+        .env(
+            "ROOST_DYNAMODB_URL",
+            endpoints.dynamodb.as_deref().expect("a local cloud"),
+        )
+        .env("ROOST_REDIS_URL", &cluster.url)
+        .env("ROOST_REDIS_CLUSTER", "true")
+        .env("ROOST_REDIS_CA_CERT", &cluster.ca_cert)
+        .env("AWS_REGION", "us-east-1")
+        .env("AWS_ACCESS_KEY_ID", "local")
+        .env("AWS_SECRET_ACCESS_KEY", "local")
+        .output()
+        .expect("the tests run");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    let keys = cluster.keys();
+    assert!(
+        keys.iter().all(|keys| *keys > 20),
+        "keys on each shard: {keys:?}"
+    );
+    assert!(!said.contains("skipped:"), "{said}");
+}
