@@ -10,6 +10,7 @@ mod events;
 mod fan_out;
 mod faults;
 mod flush;
+mod freeze;
 mod never_lies;
 mod redelivery;
 mod stores;
