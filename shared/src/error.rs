@@ -29,6 +29,8 @@ pub enum Error {
     Conflict(String),
     #[error("{0}")]
     TooLarge(String),
+    #[error("too many requests; the next one may be made after Retry-After seconds")]
+    TooMany,
 
     #[error("environment variable {name} {problem}")]
     Config { name: &'static str, problem: String },

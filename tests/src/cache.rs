@@ -3,6 +3,7 @@
 use redis::FromRedisValue;
 use redis::aio::MultiplexedConnection;
 
+use crate::local_cloud::signal;
 use crate::target::Target;
 use keys::home_timeline;
 
@@ -149,5 +150,26 @@ impl Cache {
             lists.extend(found);
         }
         lists
+    }
+
+    /// Makes the server hang, until what this gives is dropped.
+    pub async fn stop_server(&self) -> StoppedServer {
+        let server: String = self.ask(&["INFO", "server"]).await;
+        let pid = server
+            .lines()
+            .find_map(|line| line.strip_prefix("process_id:")?.trim().parse().ok())
+            .expect("redis knows its process id");
+        assert!(signal("STOP", pid), "redis is gone");
+        StoppedServer(pid)
+    }
+}
+
+/// A server that answers nobody.
+#[derive(Debug)]
+pub struct StoppedServer(u32);
+
+impl Drop for StoppedServer {
+    fn drop(&mut self) {
+        signal("CONT", self.0);
     }
 }

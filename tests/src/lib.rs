@@ -34,13 +34,15 @@ mod tables;
 mod target;
 mod user;
 
-pub use cache::{Cache, SENTINEL, entry, keys};
+pub use cache::{Cache, SENTINEL, StoppedServer, entry, keys};
 pub use client::{Call, Client};
 pub use function::{Function, RedisProxy};
 pub use http::{Answer, Http};
 pub use hyper::Method;
 pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox};
-pub use patience::{PATIENCE, eventually, expect_equal, in_parallel, stretched, throughout};
+pub use patience::{
+    PATIENCE, eventually, expect_equal, in_parallel, now_seconds, stretched, throughout,
+};
 pub use redis_cluster::RedisCluster;
 pub use tables::{Counts, Tables, Tier};
 pub use target::{Endpoints, Target, skip};

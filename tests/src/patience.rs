@@ -4,7 +4,7 @@ use std::env;
 use std::fmt::Debug;
 use std::future::Future;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures_util::{StreamExt, stream};
 use tokio::time::sleep;
@@ -84,4 +84,10 @@ pub async fn in_parallel<F: Future>(
     work: impl IntoIterator<Item = F>,
 ) -> Vec<F::Output> {
     stream::iter(work).buffered(width).collect().await
+}
+
+/// The time, in seconds since 1970.
+pub fn now_seconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
 }

@@ -3,16 +3,19 @@
 mod handler;
 
 use shared::runtime::{aws::Aws, config::Config, http, telemetry};
-use shared::stores::{Identities, Redis, Users};
+use shared::stores::{Identities, RateLimits, Redis, Users};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
     telemetry::init();
     let config = Config::from_env();
-    let users = Users::new(&Aws::from_env().await, &config)?;
+    let aws = Aws::from_env().await;
+    let redis = Redis::new(&config)?;
+    let limits = RateLimits::new(redis.clone(), &config)?;
+    let users = Users::new(&aws, &config)?;
     let handler = handler::CreateUser {
-        identities: Identities::new(users.clone()).cached_in(Redis::new(&config)?),
+        identities: Identities::new(users.clone()).cached_in(redis),
         users,
     };
-    http::serve(|request| handler.handle(request)).await
+    http::serve(limits, |request| handler.handle(request)).await
 }

@@ -3,7 +3,7 @@
 mod handler;
 
 use shared::runtime::{aws::Aws, config::Config, http, telemetry};
-use shared::stores::{Follows, Identities, Redis, Timelines, Users};
+use shared::stores::{Follows, Identities, RateLimits, Redis, Timelines, Users};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
@@ -11,6 +11,7 @@ async fn main() -> Result<(), lambda_http::Error> {
     let config = Config::from_env();
     let aws = Aws::from_env().await;
     let redis = Redis::new(&config)?;
+    let limits = RateLimits::new(redis.clone(), &config)?;
     let users = Users::new(&aws, &config)?;
     let handler = handler::FollowUser {
         follows: Follows::new(&aws, &config)?,
@@ -18,5 +19,5 @@ async fn main() -> Result<(), lambda_http::Error> {
         identities: Identities::new(users.clone()).cached_in(redis),
         users,
     };
-    http::serve(|request| handler.handle(request)).await
+    http::serve(limits, |request| handler.handle(request)).await
 }

@@ -3,7 +3,7 @@
 mod handler;
 
 use shared::runtime::{aws::Aws, config::Config, http, telemetry};
-use shared::stores::{Identities, Markers, Redis, Users};
+use shared::stores::{Identities, Markers, RateLimits, Redis, Users};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
@@ -11,10 +11,11 @@ async fn main() -> Result<(), lambda_http::Error> {
     let config = Config::from_env();
     let aws = Aws::from_env().await;
     let redis = Redis::new(&config)?;
+    let limits = RateLimits::new(redis.clone(), &config)?;
     let users = Users::new(&aws, &config)?;
     let handler = handler::GetMarker {
         markers: Markers::new(&aws, redis.clone(), &config)?,
         identities: Identities::new(users).cached_in(redis),
     };
-    http::serve(|request| handler.handle(request)).await
+    http::serve(limits, |request| handler.handle(request)).await
 }

@@ -3,7 +3,7 @@
 mod handler;
 
 use shared::runtime::{aws::Aws, config::Config, http, telemetry};
-use shared::stores::{Identities, Users};
+use shared::stores::{Identities, RateLimits, Redis, Users};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
@@ -13,5 +13,6 @@ async fn main() -> Result<(), lambda_http::Error> {
     let users = Users::new(&aws, &config)?;
     let identities = Identities::new(users.clone());
     let handler = handler::GetUserByHandle { users, identities };
-    http::serve(|request| handler.handle(request)).await
+    let limits = RateLimits::new(Redis::new(&config)?, &config)?;
+    http::serve(limits, |request| handler.handle(request)).await
 }

@@ -4,7 +4,7 @@ mod handler;
 
 use shared::flows::home_timeline::HomeTimelines;
 use shared::runtime::{aws::Aws, config::Config, http, telemetry};
-use shared::stores::{Identities, Redis, Users};
+use shared::stores::{Identities, RateLimits, Redis, Users};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
@@ -12,10 +12,11 @@ async fn main() -> Result<(), lambda_http::Error> {
     let config = Config::from_env();
     let aws = Aws::from_env().await;
     let redis = Redis::new(&config)?;
+    let limits = RateLimits::new(redis.clone(), &config)?;
     let users = Users::new(&aws, &config)?;
     let handler = handler::HomeTimelineNew {
         identities: Identities::new(users.clone()).cached_in(redis.clone()),
         home: HomeTimelines::new(&aws, redis, users, &config)?,
     };
-    http::serve(|request| handler.handle(request)).await
+    http::serve(limits, |request| handler.handle(request)).await
 }

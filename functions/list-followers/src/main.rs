@@ -3,7 +3,7 @@
 mod handler;
 
 use shared::runtime::{aws::Aws, config::Config, http, telemetry};
-use shared::stores::{Follows, Identities, Users};
+use shared::stores::{Follows, Identities, RateLimits, Redis, Users};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
@@ -16,5 +16,6 @@ async fn main() -> Result<(), lambda_http::Error> {
         identities: Identities::new(users.clone()),
         users,
     };
-    http::serve(|request| handler.handle(request)).await
+    let limits = RateLimits::new(Redis::new(&config)?, &config)?;
+    http::serve(limits, |request| handler.handle(request)).await
 }

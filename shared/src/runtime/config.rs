@@ -103,11 +103,7 @@ impl Config {
 
     /// How long an author stays in a tier at the least.
     pub fn tier_dwell_seconds(&self) -> Result<u64> {
-        let (name, text) = ("TIER_DWELL_SECONDS", self.text("TIER_DWELL_SECONDS")?);
-        u64::from_str(text).map_err(|_| Error::Config {
-            name,
-            problem: format!("must be a number, not {text:?}"),
-        })
+        self.number("TIER_DWELL_SECONDS")
     }
 
     /// Users that one reconciliation of the counts looks at.
@@ -146,6 +142,16 @@ impl Config {
             })
     }
 
+    /// Reads that one person may make in a minute; 0 is no limit.
+    pub fn reads_per_minute(&self) -> Result<u64> {
+        self.number("READS_PER_MINUTE")
+    }
+
+    /// Writes that one person may make in a minute; 0 is no limit.
+    pub fn writes_per_minute(&self) -> Result<u64> {
+        self.number("WRITES_PER_MINUTE")
+    }
+
     /// How long an unread timeline is kept, in seconds; given in days.
     pub fn timeline_ttl_seconds(&self) -> Result<u64> {
         Ok(self.positive("TIMELINE_TTL_DAYS")? * 24 * 3600)
@@ -168,6 +174,14 @@ impl Config {
                 problem: "is not set".to_owned(),
             }),
         }
+    }
+
+    fn number(&self, name: &'static str) -> Result<u64> {
+        let text = self.text(name)?;
+        u64::from_str(text).map_err(|_| Error::Config {
+            name,
+            problem: format!("must be a number, not {text:?}"),
+        })
     }
 
     fn positive(&self, name: &'static str) -> Result<u64> {

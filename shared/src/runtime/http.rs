@@ -1,7 +1,11 @@
 //! HTTP: from API Gateway's event to a handler, and from what it returns to JSON or a problem (RFC 9457).
 //!
-//! This is the only place where an error becomes a status.
+//! This is the only place where an error becomes a status, and where limits are kept: a handler knows nothing of them.
 
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::future::{Either, select};
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
 pub use lambda_http::http::header;
 use lambda_http::http::{HeaderName, HeaderValue, StatusCode};
@@ -12,8 +16,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::batch::guarded;
+use super::now_millis;
 use crate::domain::{Cursor, PageSize, TweetId, UserId};
-use crate::stores::Identities;
+use crate::stores::rate_limits::{Kind, Verdict};
+use crate::stores::{Identities, RateLimits};
 use crate::{Error, Result};
 
 pub type HttpResponse = Response<Body>;
@@ -21,16 +27,97 @@ pub type HttpResponse = Response<Body>;
 /// The largest body that is read.
 const MOST_BODY_BYTES: usize = 32 * 1024;
 
-/// Runs the function.
-pub async fn serve<F>(handle: impl Fn(Request) -> F) -> Result<(), lambda_http::Error>
+/// Runs the function, within the limits of who calls it.
+pub async fn serve<F>(
+    limits: RateLimits,
+    handle: impl Fn(Request) -> F,
+) -> Result<(), lambda_http::Error>
 where
     F: Future<Output = Result<HttpResponse>> + Send,
 {
     lambda_http::run(service_fn(|request: Request| {
+        let taken = take(&limits, &request);
+        let reads = kind(&request) == Kind::Read;
         let handled = guarded(handle(request));
-        async { Ok::<_, lambda_http::Error>(answer(handled.await)) }
+        async move { Ok::<_, lambda_http::Error>(within(taken, reads, handled).await) }
     }))
     .await
+}
+
+/// Looks the caller's budget up. Who has no token has none, and is refused by the handler.
+fn take(
+    limits: &RateLimits,
+    request: &Request,
+) -> impl Future<Output = Option<Verdict>> + Send + use<> {
+    let (limits, kind, subject) = (limits.clone(), kind(request), subject(request));
+    async move { limits.take(&subject.ok()?, kind).await }
+}
+
+fn kind(request: &Request) -> Kind {
+    if request.method().is_safe() {
+        Kind::Read
+    } else {
+        Kind::Write
+    }
+}
+
+/// A read is handled while its budget is looked up, so that it takes no longer; a write only after that.
+async fn within(
+    taken: impl Future<Output = Option<Verdict>>,
+    reads: bool,
+    handled: impl Future<Output = Result<HttpResponse>>,
+) -> HttpResponse {
+    let (taken, handled) = (pin!(taken), pin!(handled));
+    let (verdict, result) = if reads {
+        match select(taken, handled).await {
+            Either::Left((verdict, _)) if is_refusal(verdict) => (verdict, Err(Error::TooMany)),
+            Either::Left((verdict, handled)) => (verdict, handled.await),
+            Either::Right((result, taken)) => {
+                let verdict = taken.await;
+                let refused = is_refusal(verdict);
+                (verdict, if refused { Err(Error::TooMany) } else { result })
+            }
+        }
+    } else {
+        let verdict = taken.await;
+        let refused = is_refusal(verdict);
+        (
+            verdict,
+            if refused {
+                Err(Error::TooMany)
+            } else {
+                handled.await
+            },
+        )
+    };
+    let mut response = answer(result);
+    if let Some(verdict) = verdict {
+        say_limits(&mut response, verdict);
+    }
+    response
+}
+
+fn is_refusal(verdict: Option<Verdict>) -> bool {
+    verdict.is_some_and(|verdict| !verdict.allowed)
+}
+
+/// The headers that clients of other APIs know. The reset is a time, in seconds since 1970.
+fn say_limits(response: &mut HttpResponse, verdict: Verdict) {
+    let seconds = |duration: Duration| duration.as_millis().div_ceil(1_000);
+    let reset = u128::from(now_millis()) + verdict.reset_after.as_millis();
+    let mut say = |name, number: u128| {
+        if let Ok(value) = HeaderValue::from_str(&number.to_string()) {
+            response
+                .headers_mut()
+                .insert(HeaderName::from_static(name), value);
+        }
+    };
+    say("x-ratelimit-limit", verdict.limit.into());
+    say("x-ratelimit-remaining", verdict.remaining.into());
+    say("x-ratelimit-reset", reset.div_ceil(1_000));
+    if !verdict.allowed {
+        say("retry-after", seconds(verdict.retry_after).max(1));
+    }
 }
 
 /// What goes out for what a handler returned.
@@ -98,6 +185,7 @@ fn problem(error: &Error) -> HttpResponse {
         Error::NotFound(_) => StatusCode::NOT_FOUND,
         Error::Conflict(_) => StatusCode::CONFLICT,
         Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+        Error::TooMany => StatusCode::TOO_MANY_REQUESTS,
         Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Error::Config { .. }
         | Error::Dynamo { .. }

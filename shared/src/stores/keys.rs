@@ -79,3 +79,8 @@ pub(crate) fn receipt(tweet: TweetId) -> String {
 pub(crate) fn identity(sub: &str) -> String {
     format!("identity:{{{sub}}}")
 }
+
+/// How much the token's owner has asked of us lately; `kind` is `read` or `write`.
+pub(crate) fn rate(sub: &str, kind: &str) -> String {
+    format!("rate:{{{sub}}}:{kind}")
+}

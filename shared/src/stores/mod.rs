@@ -2,7 +2,7 @@
 //!
 //! DynamoDB holds the truth: [`users`], [`follows`], [`tweets`], [`counts`], [`tiers`], [`erasures`]. Redis holds what can be computed from it
 //! again: [`timelines`], [`celebs`], [`feeds`],
-//! [`cards`], [`identities`]. Kinesis carries events: [`events`].
+//! [`cards`], [`identities`], [`rate_limits`]. Kinesis carries events: [`events`].
 
 pub mod cards;
 pub mod celebs;
@@ -14,6 +14,7 @@ pub mod feeds;
 pub mod follows;
 pub mod identities;
 pub mod markers;
+pub mod rate_limits;
 pub mod receipts;
 pub mod redis;
 pub mod tiers;
@@ -35,6 +36,7 @@ pub use feeds::Feeds;
 pub use follows::Follows;
 pub use identities::Identities;
 pub use markers::Markers;
+pub use rate_limits::RateLimits;
 pub use receipts::Receipts;
 pub use redis::Redis;
 pub use tiers::Tiers;

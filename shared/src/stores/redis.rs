@@ -72,34 +72,35 @@ impl Redis {
 
     /// Runs one script for each of `calls` (keys, arguments) in one round trip.
     ///
-    /// The script is loaded at the head of the pipeline: its text travels once. Should it be missing all the same, as
-    /// behind a proxy that loads it elsewhere, its text is sent with the call.
+    /// Servers remember scripts. Where one does not know this one yet, it is loaded at the head of a second attempt, so
+    /// that its text travels once; should it be missing even then, as behind a proxy that loads it elsewhere, the text
+    /// is sent with the call.
     pub(crate) async fn run_script<T: FromRedisValue>(
         &self,
         script: &Script,
         calls: impl IntoIterator<Item = (Vec<String>, Vec<Vec<u8>>)>,
     ) -> Result<Vec<T>> {
         let calls: Vec<_> = calls.into_iter().collect();
-        let evaluate = |name, script, (keys, arguments): &(Vec<String>, Vec<Vec<u8>>)| {
-            let mut call = cmd(name);
-            call.arg(script).arg(keys.len()).arg(keys).arg(arguments);
-            call
-        };
         let load = cmd("SCRIPT").arg("LOAD").arg(script.text).take();
-        let commands: Vec<Cmd> = calls
-            .iter()
-            .map(|call| evaluate("EVALSHA", script.sha.as_str(), call))
-            .collect();
-        let mut answers = self.ask(Some(&load), &commands).await?;
-        let missed: Vec<usize> = (0..answers.len())
-            .filter(|n| is_missing_script(&answers[*n]))
-            .collect();
-        let commands: Vec<Cmd> = missed
-            .iter()
-            .map(|n| evaluate("EVAL", script.text, &calls[*n]))
-            .collect();
-        for (n, answer) in missed.into_iter().zip(self.ask(None, &commands).await?) {
-            answers[n] = answer;
+        let attempts = [
+            ("EVALSHA", script.sha.as_str(), None),
+            ("EVALSHA", script.sha.as_str(), Some(&load)),
+            ("EVAL", script.text, None),
+        ];
+        let mut answers = vec![Value::Nil; calls.len()];
+        let mut open: Vec<usize> = (0..calls.len()).collect();
+        for (name, script, prelude) in attempts {
+            let commands = open.iter().map(|n| {
+                let (keys, arguments) = &calls[*n];
+                let mut call = cmd(name);
+                call.arg(script).arg(keys.len()).arg(keys).arg(arguments);
+                call
+            });
+            let commands: Vec<Cmd> = commands.collect();
+            for (n, answer) in open.iter().zip(self.ask(prelude, &commands).await?) {
+                answers[*n] = answer;
+            }
+            open.retain(|n| is_missing_script(&answers[*n]));
         }
         read_all(answers)
     }

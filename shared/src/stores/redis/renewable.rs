@@ -37,17 +37,20 @@ impl<T: Clone> Default for Renewable<T> {
     }
 }
 
-impl<T: Clone> Renewable<T> {
+impl<T: Clone + Send + Sync + 'static> Renewable<T> {
     pub(super) fn get(
         &self,
         make: impl FnOnce() -> BoxFuture<'static, RedisResult<T>>,
     ) -> Lease<T> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let used_before = (current.making.as_ref()).is_some_and(|making| making.peek().is_some());
-        let making = current
-            .making
-            .get_or_insert_with(|| make().shared())
-            .clone();
+        let making = current.making.get_or_insert_with(|| {
+            let making = make().shared();
+            // It goes on although whoever waits for it may lose patience.
+            tokio::spawn(making.clone());
+            making
+        });
+        let making = making.clone();
         Lease {
             generation: current.generation,
             used_before,

@@ -1,0 +1,156 @@
+//! How much one person may ask for.
+
+use std::time::{Duration, Instant};
+
+use hyper::Method;
+use roost_tests::{Answer, Client, LocalCloud, PATIENCE, User, eventually, in_parallel};
+use serde_json::json;
+
+/// One read a second, ten at once; a write every two seconds, five at once.
+const LIMITS: [(&str, &str); 2] = [("READS_PER_MINUTE", "60"), ("WRITES_PER_MINUTE", "30")];
+
+async fn post(user: &User, text: &str) -> Answer {
+    let call = user.call(Method::POST, "/v1/tweets");
+    call.json(&json!({ "text": text })).send().await
+}
+
+fn number(answer: &Answer, header: &str) -> u64 {
+    let value = answer.headers.get(header);
+    let value = value.unwrap_or_else(|| panic!("{} has no {header}", answer.call));
+    let text = value.to_str().expect("ASCII");
+    text.parse().unwrap_or_else(|_| panic!("{header}: {text}"))
+}
+
+/// Posts until it is refused; gives what was let through and the refusal.
+async fn post_until_refused(user: &User) -> (u64, Answer) {
+    for posted in 0..50 {
+        let answer = post(user, &format!("number {posted}")).await;
+        if answer.status == 429 {
+            return (posted, answer);
+        }
+        answer.expect(201);
+    }
+    panic!("nobody refused fifty tweets in a row");
+}
+
+#[tokio::test]
+async fn writes_beyond_the_limit_are_refused_at_the_documented_rate_and_only_to_the_offender() {
+    let Some(cloud) = LocalCloud::for_test(&LIMITS).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let (offender, bystander) = (roost.sign_up("flood").await, roost.sign_up("quiet").await);
+    let started = Instant::now();
+    let (posted, refusal) = post_until_refused(&offender).await;
+    let refilled = started.elapsed().as_secs() / 2 + 1;
+    // Signing up took one of the five.
+    assert!(
+        (4..=5 + refilled).contains(&posted),
+        "{posted} in {:?}",
+        started.elapsed()
+    );
+    let wait = number(&refusal, "retry-after");
+    assert!((1..=2).contains(&wait), "Retry-After: {wait}");
+    assert_eq!(number(&refusal, "x-ratelimit-limit"), 5);
+    assert_eq!(number(&refusal, "x-ratelimit-remaining"), 0);
+    let reset = number(&refusal, "x-ratelimit-reset").saturating_sub(roost_tests::now_seconds());
+    assert!((8..=11).contains(&reset), "full again in {reset} s");
+    refusal.expect_problem(429);
+
+    // Nothing of what was refused was done; reads have a budget of their own; nobody else notices.
+    let kept = offender.tweets(100).await.len();
+    assert_eq!(kept, usize::try_from(posted).expect("a few"));
+    let other = post(&bystander, "undisturbed").await.expect(201);
+    assert!(number(&other, "x-ratelimit-remaining") >= 3);
+
+    tokio::time::sleep(Duration::from_secs(wait)).await;
+    post(&offender, "after waiting").await.expect(201);
+
+    let started = Instant::now();
+    let mut through = 0;
+    while started.elapsed() < Duration::from_secs(8) {
+        through += u32::from(post(&offender, "again and again").await.status == 201);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(
+        (3..=5).contains(&through),
+        "{through} in eight seconds, one every two is due"
+    );
+}
+
+#[tokio::test]
+async fn all_functions_take_reads_out_of_the_same_budget() {
+    let Some(cloud) = LocalCloud::for_test(&LIMITS).await else {
+        return;
+    };
+    let reader = cloud.client().sign_up("reader").await;
+    let paths = [
+        "/v1/home_timeline",
+        "/v1/users/me",
+        "/v1/home_timeline/marker",
+    ];
+    // Warm, so that what follows takes less than a refill.
+    for path in paths {
+        reader.get(path).await.expect(200);
+    }
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    let started = Instant::now();
+    let reads = (0..15).map(|n| reader.get(paths[n % paths.len()]));
+    let answers = in_parallel(3, reads).await;
+    let through = answers.iter().filter(|answer| answer.status == 200).count();
+    let refilled = usize::try_from(started.elapsed().as_secs()).expect("short") + 1;
+    assert!(
+        (10..=10 + refilled).contains(&through),
+        "{through} in {:?}",
+        started.elapsed()
+    );
+    for refused in answers.into_iter().filter(|answer| answer.status != 200) {
+        assert_eq!(number(&refused, "retry-after"), 1);
+        refused.expect_problem(429);
+    }
+}
+
+#[tokio::test]
+async fn while_redis_is_gone_nobody_is_refused() {
+    let limits = [("READS_PER_MINUTE", "6"), ("WRITES_PER_MINUTE", "6")];
+    let Some(cloud) = LocalCloud::for_test(&limits).await else {
+        return;
+    };
+    let roost: &Client = cloud.client();
+    let Some(cache) = roost.cache().await else {
+        return;
+    };
+    let user = roost.sign_up("user").await;
+    eventually(
+        PATIENCE,
+        "the second of two reads at once is refused",
+        || async {
+            user.get("/v1/users/me").await;
+            match user.get("/v1/users/me").await.status {
+                429 => Ok(()),
+                other => Err(format!("{other}")),
+            }
+        },
+    )
+    .await;
+
+    let redis = cache.stop_server().await;
+    for _ in 0..8 {
+        let asked = Instant::now();
+        user.get("/v1/users/me").await.expect(200);
+        assert!(
+            asked.elapsed() < Duration::from_secs(1),
+            "{:?}",
+            asked.elapsed()
+        );
+    }
+    drop(redis);
+    eventually(PATIENCE, "it is refused again", || async {
+        user.get("/v1/users/me").await;
+        match user.get("/v1/users/me").await.status {
+            429 => Ok(()),
+            other => Err(format!("{other}")),
+        }
+    })
+    .await;
+}
