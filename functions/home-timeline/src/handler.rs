@@ -1,8 +1,11 @@
+use std::time::Instant;
+
 use lambda_http::Request;
 use serde::Serialize;
 use shared::domain::{Cursor, PageSize, Tweet, TweetId, User};
 use shared::flows::home_timeline::{Explanation, HomePage, HomeTimelines, Troubles};
 use shared::runtime::http::{self, HttpResponse, header};
+use shared::runtime::metrics;
 use shared::stores::Identities;
 use shared::{Error, Result};
 
@@ -57,10 +60,19 @@ struct Meta {
 
 impl HomeTimeline {
     pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        let me = http::caller(&request, &self.identities).await?;
-        let (size, cursor) = (http::page_size(&request)?, http::cursor(&request)?);
-        let explain = http::switch(&request, "explain")?;
-        match (cursor, http::tweet_id(&request, "since_id")?) {
+        let started = Instant::now();
+        let response = self.read(&request).await?;
+        let took = started.elapsed().as_millis();
+        metrics::TIMELINE_READS.add(1);
+        metrics::TIMELINE_READ_LATENCY.record(u64::try_from(took).unwrap_or(u64::MAX));
+        Ok(response)
+    }
+
+    async fn read(&self, request: &Request) -> Result<HttpResponse> {
+        let me = http::caller(request, &self.identities).await?;
+        let (size, cursor) = (http::page_size(request)?, http::cursor(request)?);
+        let explain = http::switch(request, "explain")?;
+        match (cursor, http::tweet_id(request, "since_id")?) {
             (Some(_), Some(_)) => Err(Error::Malformed(
                 "a page has a cursor or a since_id, not both".to_owned(),
             )),
@@ -71,7 +83,7 @@ impl HomeTimeline {
             }
             (cursor, None) => {
                 // An explanation changes where the page does not.
-                let known_tag = http::if_none_match(&request).filter(|_| !explain);
+                let known_tag = http::if_none_match(request).filter(|_| !explain);
                 let below = cursor.map(Cursor::tweet);
                 match self.home.page(me, below, size, known_tag).await {
                     Some(page) => self.below(page, size, explain).await,
@@ -137,6 +149,9 @@ impl Body {
         next_cursor: Option<TweetId>,
         next_since_id: Option<TweetId>,
     ) -> Self {
+        if !page.troubles.is_empty() {
+            metrics::DEGRADED_PAGES.add(1);
+        }
         let mut explained = explained.into_iter();
         Self {
             meta: Meta {

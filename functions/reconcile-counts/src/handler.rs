@@ -36,7 +36,8 @@ impl ReconcileCounts {
         tiers::review(&self.tiers, &self.users, &self.cards, &self.policy, &right).await?;
         self.drifts.set_position(next).await?;
         tracing::info!(users, repaired, "counts reconciled");
-        metrics::emit(&[("CountDriftsRepaired", "Count", repaired)]);
+        metrics::COUNT_DRIFTS_REPAIRED.add(repaired);
+        metrics::flush();
         Ok(())
     }
 

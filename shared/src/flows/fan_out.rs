@@ -91,10 +91,8 @@ impl FanOut {
             .await?;
         let late_ms = runtime::now_millis().saturating_sub(page.tweet_id.millis());
         self.receipts.add(&page, served, delivered, late_ms).await?;
-        metrics::emit(&[
-            ("Deliveries", "Count", delivered as u64),
-            ("FanOutLag", "Milliseconds", late_ms),
-        ]);
+        metrics::DELIVERIES.add(delivered);
+        metrics::FAN_OUT_LAG.record(late_ms);
         tracing::info!(
             tweet_id = %page.tweet_id,
             depth = page.depth,

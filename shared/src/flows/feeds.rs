@@ -12,6 +12,7 @@ use futures_util::{StreamExt, stream};
 use crate::Result;
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source};
 use crate::domain::{Origin, TweetId, UserId};
+use crate::runtime::metrics;
 use crate::stores::redis::FillToken;
 use crate::stores::tweets::{NEWEST, OLDEST};
 use crate::stores::{Feeds, Tweets};
@@ -81,6 +82,7 @@ impl FeedReader {
         if from.is_empty() {
             return HashMap::new();
         }
+        metrics::CELEBRITY_PULLS.add(from.len());
         let cached = self.feeds.read(from, count).await.unwrap_or_else(|error| {
             tracing::warn!(error = error.chain(), "feeds are read from the table");
             vec![None; from.len()]

@@ -17,6 +17,7 @@ use crate::domain::timeline::{ALL_KNOWN, CAP, Source, Window};
 use crate::domain::{Entry, Origin, Tier, TweetId, UserId};
 use crate::runtime::aws::Aws;
 use crate::runtime::config::Config;
+use crate::runtime::metrics;
 use crate::stores::timelines::{Extent, Opened, Unfinished};
 use crate::stores::tweets::NEWEST;
 use crate::stores::{Cards, Celebs, EventStream, Follows, Redis, Timelines, Tweets, Users};
@@ -126,6 +127,7 @@ impl Rebuilds {
                     .timelines
                     .finish_fill(me, filling, &entries, bottom)
                     .await?;
+                metrics::REBUILDS.add(1);
                 tracing::info!(user_id = %me, entries = entries.len(), queries = pull.queries(), kept, "timeline filled");
             }
         }

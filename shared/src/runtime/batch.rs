@@ -13,6 +13,7 @@ use lambda_runtime::{LambdaEvent, service_fn};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::metrics;
 use crate::{Error, Result};
 
 /// A record of a stream.
@@ -60,7 +61,9 @@ pub async fn serve<R: Record + Send>(
     handle: impl AsyncFn(&[R]) -> Result<()>,
 ) -> Result<(), lambda_runtime::Error> {
     lambda_runtime::run(service_fn(async |event: LambdaEvent<Batch<R>>| {
-        Ok::<_, lambda_runtime::Error>(in_order(&event.payload.records, chunk, &handle).await)
+        let response = in_order(&event.payload.records, chunk, &handle).await;
+        metrics::flush();
+        Ok::<_, lambda_runtime::Error>(response)
     }))
     .await
 }

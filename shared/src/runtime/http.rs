@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::batch::guarded;
-use super::now_millis;
+use super::{metrics, now_millis};
 use crate::domain::{Cursor, PageSize, TweetId, UserId};
 use crate::stores::rate_limits::{Kind, Verdict};
 use crate::stores::{Identities, RateLimits};
@@ -39,7 +39,11 @@ where
         let taken = take(&limits, &request);
         let reads = kind(&request) == Kind::Read;
         let handled = guarded(handle(request));
-        async move { Ok::<_, lambda_http::Error>(within(taken, reads, handled).await) }
+        async move {
+            let response = within(taken, reads, handled).await;
+            metrics::flush();
+            Ok::<_, lambda_http::Error>(response)
+        }
     }))
     .await
 }
@@ -116,6 +120,7 @@ fn say_limits(response: &mut HttpResponse, verdict: Verdict) {
     say("x-ratelimit-remaining", verdict.remaining.into());
     say("x-ratelimit-reset", reset.div_ceil(1_000));
     if !verdict.allowed {
+        metrics::RATE_LIMITED.add(1);
         say("retry-after", seconds(verdict.retry_after).max(1));
     }
 }

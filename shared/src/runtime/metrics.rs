@@ -1,25 +1,189 @@
 //! Metrics in CloudWatch's embedded format: a line on standard output that becomes numbers.
+//!
+//! Whatever one invocation counts comes out as one line when it ends ([`flush`]); the wrappers of handlers see to that.
+//! A sandbox has one invocation at a time, so one place for all is enough.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use chrono::{DateTime, SecondsFormat};
+use lambda_runtime::tracing::subscriber::filter::LevelFilter;
 use serde_json::{Map, Value, json};
 
-use super::now_millis;
+use super::{now_millis, telemetry};
 
 const NAMESPACE: &str = "Roost";
 
-/// Emits metrics of this invocation: name, unit and value.
-pub fn emit(metrics: &[(&str, &str, u64)]) {
-    let definitions: Vec<Value> = metrics
-        .iter()
-        .map(|(name, unit, _)| json!({ "Name": name, "Unit": unit }))
-        .collect();
-    let directive = json!([{ "Namespace": NAMESPACE, "Dimensions": [[]], "Metrics": definitions }]);
-    let mut line: Map<String, Value> = metrics
-        .iter()
-        .map(|(name, _, value)| ((*name).to_owned(), json!(value)))
-        .collect();
-    line.insert(
-        "_aws".to_owned(),
-        json!({ "Timestamp": now_millis(), "CloudWatchMetrics": directive }),
-    );
-    println!("{}", Value::Object(line));
+/// The format has at most this many values for one metric in one line.
+const MOST_VALUES: usize = 100;
+
+/// Something that is counted. One invocation says the sum.
+#[derive(Clone, Copy, Debug)]
+pub struct Count(&'static str);
+
+/// A duration, in milliseconds. One invocation says every value.
+#[derive(Clone, Copy, Debug)]
+pub struct Milliseconds(&'static str);
+
+macro_rules! metrics {
+    ($($(#[$comment:meta])* $constant:ident: $kind:ident = $name:literal;)*) => {
+        $($(#[$comment])* pub const $constant: $kind = $kind($name);)*
+
+        /// The names of all, for whoever draws or watches them.
+        pub const ALL: &[&str] = &[$($name),*];
+    };
+}
+
+metrics! {
+    /// Pages of home timelines that were asked for.
+    TIMELINE_READS: Count = "TimelineReads";
+    /// What such a page took.
+    TIMELINE_READ_LATENCY: Milliseconds = "TimelineReadLatency";
+    /// Lists of home timelines that were looked for in Redis and found.
+    CACHE_HITS: Count = "CacheHits";
+    /// Those that were not there, or still being rebuilt, or could not be looked for.
+    CACHE_MISSES: Count = "CacheMisses";
+    /// Feeds of celebrities that were read because a sandbox did not remember them.
+    CELEBRITY_PULLS: Count = "CelebrityPulls";
+    /// Tweets pushed to lists.
+    DELIVERIES: Count = "Deliveries";
+    /// How old a tweet was when a page of its fan-out was done. The largest is from the post to the last delivery.
+    FAN_OUT_LAG: Milliseconds = "FanOutLag";
+    /// Authors who became celebrities, or ceased to be.
+    TIER_FLIPS: Count = "TierFlips";
+    /// Lists that were missing and have been rebuilt.
+    REBUILDS: Count = "Rebuilds";
+    /// Counts that differed from the edges and were put right.
+    COUNT_DRIFTS_REPAIRED: Count = "CountDriftsRepaired";
+    /// Pages that were compared with the tables.
+    AUDITED_PAGES: Count = "AuditedPages";
+    /// Of these, those that were not what they should be.
+    AUDIT_DIFFERENCES: Count = "AuditDifferences";
+    /// Pages that said that something may be missing.
+    DEGRADED_PAGES: Count = "DegradedPages";
+    /// Requests refused because their sender made too many.
+    RATE_LIMITED: Count = "RateLimited";
+}
+
+static PENDING: Mutex<Pending> = Mutex::new(Pending::new());
+
+impl Count {
+    pub fn add(self, number: usize) {
+        let mut pending = PENDING.lock().unwrap_or_else(PoisonError::into_inner);
+        *pending.counts.entry(self.0).or_default() += number as u64;
+    }
+}
+
+impl Milliseconds {
+    pub fn record(self, milliseconds: u64) {
+        let mut pending = PENDING.lock().unwrap_or_else(PoisonError::into_inner);
+        let values = pending.values.entry(self.0).or_default();
+        values.push(milliseconds);
+        if values.len() == MOST_VALUES {
+            pending.flush();
+        }
+    }
+}
+
+/// Says what the invocation has counted, if anything.
+pub fn flush() {
+    PENDING
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .flush();
+}
+
+#[derive(Default)]
+struct Pending {
+    counts: BTreeMap<&'static str, u64>,
+    values: BTreeMap<&'static str, Vec<u64>>,
+}
+
+impl Pending {
+    const fn new() -> Self {
+        Self {
+            counts: BTreeMap::new(),
+            values: BTreeMap::new(),
+        }
+    }
+
+    fn flush(&mut self) {
+        if let Some(line) = std::mem::take(self).line(telemetry::level(), now_millis()) {
+            println!("{line}");
+        }
+    }
+
+    fn line(self, level: LevelFilter, now_millis: u64) -> Option<Value> {
+        if self.counts.is_empty() && self.values.is_empty() {
+            return None;
+        }
+        let define = |unit: &'static str| move |name| json!({ "Name": name, "Unit": unit });
+        let counts = self.counts.keys().map(define("Count"));
+        let definitions: Vec<Value> = counts
+            .chain(self.values.keys().map(define("Milliseconds")))
+            .collect();
+        let directive =
+            json!([{ "Namespace": NAMESPACE, "Dimensions": [[]], "Metrics": definitions }]);
+        let time = i64::try_from(now_millis)
+            .ok()
+            .and_then(DateTime::from_timestamp_millis);
+        let mut line = Map::from_iter([
+            (
+                "_aws".to_owned(),
+                json!({ "Timestamp": now_millis, "CloudWatchMetrics": directive }),
+            ),
+            // Lambda takes a line without level and time for INFO and drops it where only what is worse is kept.
+            ("level".to_owned(), json!(level.to_string().to_uppercase())),
+            (
+                "timestamp".to_owned(),
+                json!(
+                    time.unwrap_or_default()
+                        .to_rfc3339_opts(SecondsFormat::Millis, true)
+                ),
+            ),
+        ]);
+        let counts = (self.counts.into_iter()).map(|(name, sum)| (name.to_owned(), json!(sum)));
+        line.extend(counts);
+        let values = (self.values.into_iter()).map(|(name, all)| (name.to_owned(), json!(all)));
+        line.extend(values);
+        Some(Value::Object(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invocation_that_counted_something_says_so_in_one_line() {
+        let pending = Pending {
+            counts: BTreeMap::from([("Deliveries", 7)]),
+            values: BTreeMap::from([("FanOutLag", vec![12, 40])]),
+        };
+        let line = pending
+            .line(LevelFilter::WARN, 1_700_000_000_000)
+            .expect("something to say");
+        assert_eq!(
+            line,
+            json!({
+                "_aws": {
+                    "Timestamp": 1_700_000_000_000_u64,
+                    "CloudWatchMetrics": [{
+                        "Namespace": "Roost",
+                        "Dimensions": [[]],
+                        "Metrics": [
+                            { "Name": "Deliveries", "Unit": "Count" },
+                            { "Name": "FanOutLag", "Unit": "Milliseconds" },
+                        ],
+                    }],
+                },
+                "level": "WARN",
+                "timestamp": "2023-11-14T22:13:20.000Z",
+                "Deliveries": 7,
+                "FanOutLag": [12, 40],
+            })
+        );
+        assert!(!line.to_string().contains('\n'));
+        assert_eq!(Pending::new().line(LevelFilter::INFO, 0), None);
+    }
 }

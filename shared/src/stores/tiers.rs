@@ -14,6 +14,7 @@ use crate::domain::tier::{Measure, Policy, Tier};
 use crate::domain::{UserId, event::TierChange};
 use crate::runtime::aws::Aws;
 use crate::runtime::config::Config;
+use crate::runtime::metrics;
 use crate::{Result, runtime};
 
 #[derive(Clone)]
@@ -98,7 +99,9 @@ impl Tiers {
             epoch = row.epoch + 1,
             "tier flips"
         );
-        self.write(steps, &values).await
+        self.write(steps, &values).await?;
+        metrics::TIER_FLIPS.add(1);
+        Ok(())
     }
 
     /// Ends a flip whose followers have all been told.

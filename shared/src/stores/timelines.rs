@@ -15,6 +15,7 @@ use super::{celebs, keys};
 use crate::domain::timeline::{self, CAP, Filling, ListEnd, SLACK, Window};
 use crate::domain::{Entry, TweetId, UserId};
 use crate::runtime::config::Config;
+use crate::runtime::metrics;
 use crate::{Error, Result};
 
 /// Commands in one pipeline. Several pipelines are under way at once, so that Redis works while we write the next.
@@ -107,14 +108,20 @@ impl Timelines {
                 self.renew(keys::unfollowed(user)),
                 self.renew(keys::my_celebs(user)),
             ])
-            .await?;
+            .await
+            .inspect_err(|_| metrics::CACHE_MISSES.add(1))?;
         let mut answers = answers.into_iter();
         let mut next = || answers.next().unwrap_or(Value::Nil);
         let entries: Vec<Vec<u8>> = from_redis_value(next()).map_err(redis::RedisError::from)?;
         let end: Option<Vec<u8>> = from_redis_value(next()).map_err(redis::RedisError::from)?;
         let unfollowed: Vec<u64> = from_redis_value(next()).map_err(redis::RedisError::from)?;
+        let window = Window::new(decode(&entries)?, decode(end.as_slice())?.pop());
+        match window {
+            Window::Read(_) => metrics::CACHE_HITS.add(1),
+            Window::Missing | Window::Building => metrics::CACHE_MISSES.add(1),
+        }
         Ok(Opened {
-            window: Window::new(decode(&entries)?, decode(end.as_slice())?.pop()),
+            window,
             unfollowed: unfollowed.into_iter().map(UserId::new).collect(),
             celebs: celebs::decode(from_redis_value(next()).map_err(redis::RedisError::from)?),
             last_read: from_redis_value::<Option<u64>>(next())
