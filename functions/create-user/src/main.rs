@@ -14,8 +14,11 @@ async fn main() -> Result<(), lambda_http::Error> {
     let limits = RateLimits::new(redis.clone(), &config)?;
     let users = Users::new(&aws, &config)?;
     let handler = handler::CreateUser {
-        identities: Identities::new(users.clone()).cached_in(redis),
+        identities: Identities::new(users.clone(), redis),
         users,
     };
-    http::serve(limits, |request| handler.handle(request)).await
+    http::serve(limits, &handler.identities, |request| {
+        handler.handle(request)
+    })
+    .await
 }

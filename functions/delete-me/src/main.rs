@@ -4,7 +4,7 @@ mod handler;
 
 use shared::flows::erase::Eraser;
 use shared::runtime::{aws::Aws, config::Config, http, telemetry};
-use shared::stores::{Erasures, Identities, Redis, Users};
+use shared::stores::{Erasures, Identities, RateLimits, Redis, Users};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
@@ -12,12 +12,16 @@ async fn main() -> Result<(), lambda_http::Error> {
     let config = Config::from_env();
     let aws = Aws::from_env().await;
     let redis = Redis::new(&config)?;
+    let limits = RateLimits::new(redis.clone(), &config)?;
     let users = Users::new(&aws, &config)?;
     let handler = handler::DeleteMe {
-        identities: Identities::new(users.clone()).cached_in(redis.clone()),
+        identities: Identities::new(users.clone(), redis.clone()),
         users,
         erasures: Erasures::new(&aws, &config)?,
         eraser: Eraser::new(&aws, redis, &config)?,
     };
-    http::serve(|request| handler.handle(request)).await
+    http::serve(limits, &handler.identities, |request| {
+        handler.handle(request)
+    })
+    .await
 }

@@ -16,7 +16,10 @@ async fn main() -> Result<(), lambda_http::Error> {
     let handler = handler::DeleteTweet {
         tweets: Tweets::new(&aws, &config)?,
         cards: Cards::new(redis.clone()),
-        identities: Identities::new(users).cached_in(redis),
+        identities: Identities::new(users, redis),
     };
-    http::serve(limits, |request| handler.handle(request)).await
+    http::serve(limits, &handler.identities, |request| {
+        handler.handle(request)
+    })
+    .await
 }

@@ -16,8 +16,11 @@ async fn main() -> Result<(), lambda_http::Error> {
     let handler = handler::FollowUser {
         follows: Follows::new(&aws, &config)?,
         timelines: Timelines::new(redis.clone(), &config)?,
-        identities: Identities::new(users.clone()).cached_in(redis),
+        identities: Identities::new(users.clone(), redis),
         users,
     };
-    http::serve(limits, |request| handler.handle(request)).await
+    http::serve(limits, &handler.identities, |request| {
+        handler.handle(request)
+    })
+    .await
 }

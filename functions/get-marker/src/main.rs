@@ -15,7 +15,10 @@ async fn main() -> Result<(), lambda_http::Error> {
     let users = Users::new(&aws, &config)?;
     let handler = handler::GetMarker {
         markers: Markers::new(&aws, redis.clone(), &config)?,
-        identities: Identities::new(users).cached_in(redis),
+        identities: Identities::new(users, redis),
     };
-    http::serve(limits, |request| handler.handle(request)).await
+    http::serve(limits, &handler.identities, |request| {
+        handler.handle(request)
+    })
+    .await
 }

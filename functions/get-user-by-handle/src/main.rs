@@ -10,9 +10,13 @@ async fn main() -> Result<(), lambda_http::Error> {
     telemetry::init();
     let config = Config::from_env();
     let aws = Aws::from_env().await;
+    let redis = Redis::new(&config)?;
+    let limits = RateLimits::new(redis.clone(), &config)?;
     let users = Users::new(&aws, &config)?;
-    let identities = Identities::new(users.clone());
+    let identities = Identities::new(users.clone(), redis);
     let handler = handler::GetUserByHandle { users, identities };
-    let limits = RateLimits::new(Redis::new(&config)?, &config)?;
-    http::serve(limits, |request| handler.handle(request)).await
+    http::serve(limits, &handler.identities, |request| {
+        handler.handle(request)
+    })
+    .await
 }

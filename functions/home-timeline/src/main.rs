@@ -15,8 +15,11 @@ async fn main() -> Result<(), lambda_http::Error> {
     let limits = RateLimits::new(redis.clone(), &config)?;
     let users = Users::new(&aws, &config)?;
     let handler = handler::HomeTimeline {
-        identities: Identities::new(users.clone()).cached_in(redis.clone()),
+        identities: Identities::new(users.clone(), redis.clone()),
         home: HomeTimelines::new(&aws, redis, users, &config)?,
     };
-    http::serve(limits, |request| handler.handle(request)).await
+    http::serve(limits, &handler.identities, |request| {
+        handler.handle(request)
+    })
+    .await
 }

@@ -17,8 +17,11 @@ async fn main() -> Result<(), lambda_http::Error> {
         tweets: Tweets::new(&aws, &config)?,
         timelines: Timelines::new(redis.clone(), &config)?,
         cards: Cards::new(redis.clone()),
-        identities: Identities::new(users.clone()).cached_in(redis),
+        identities: Identities::new(users.clone(), redis),
         users,
     };
-    http::serve(limits, |request| handler.handle(request)).await
+    http::serve(limits, &handler.identities, |request| {
+        handler.handle(request)
+    })
+    .await
 }

@@ -15,8 +15,11 @@ async fn main() -> Result<(), lambda_http::Error> {
     let users = Users::new(&aws, &config)?;
     let handler = handler::PutMarker {
         markers: Markers::new(&aws, redis.clone(), &config)?,
-        identities: Identities::new(users.clone()).cached_in(redis),
+        identities: Identities::new(users.clone(), redis),
         users,
     };
-    http::serve(limits, |request| handler.handle(request)).await
+    http::serve(limits, &handler.identities, |request| {
+        handler.handle(request)
+    })
+    .await
 }

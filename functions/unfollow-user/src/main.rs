@@ -16,7 +16,10 @@ async fn main() -> Result<(), lambda_http::Error> {
     let handler = handler::UnfollowUser {
         follows: Follows::new(&aws, &config)?,
         timelines: Timelines::new(redis.clone(), &config)?,
-        identities: Identities::new(users).cached_in(redis),
+        identities: Identities::new(users, redis),
     };
-    http::serve(limits, |request| handler.handle(request)).await
+    http::serve(limits, &handler.identities, |request| {
+        handler.handle(request)
+    })
+    .await
 }

@@ -32,7 +32,7 @@ impl Eraser {
             tweets: Tweets::new(aws, config)?,
             follows: Follows::new(aws, config)?,
             drifts: Drifts::new(aws, config)?,
-            identities: Identities::new(Users::new(aws, config)?).cached_in(redis.clone()),
+            identities: Identities::new(Users::new(aws, config)?, redis.clone()),
             timelines: Timelines::new(redis.clone(), config)?,
             celebs: Celebs::new(redis.clone()),
             cards: Cards::new(redis.clone()),

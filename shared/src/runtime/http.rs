@@ -30,15 +30,30 @@ const MOST_BODY_BYTES: usize = 32 * 1024;
 /// Runs the function, within the limits of who calls it.
 pub async fn serve<F>(
     limits: RateLimits,
-    handle: impl Fn(Request) -> F,
+    identities: &Identities,
+    handle: impl Fn(Request) -> F + Sync,
 ) -> Result<(), lambda_http::Error>
 where
     F: Future<Output = Result<HttpResponse>> + Send,
 {
     lambda_http::run(service_fn(|request: Request| {
         let taken = take(&limits, &request);
+        let verified = verify(identities, &request);
         let reads = kind(&request) == Kind::Read;
-        let handled = guarded(handle(request));
+        let handle = &handle;
+        let handled = async move {
+            if !reads {
+                verified.await;
+                return guarded(handle(request)).await;
+            }
+            // A read does no harm, so it need not wait until it is certain who reads.
+            let (result, same) = tokio::join!(guarded(handle(request.clone())), verified);
+            if same {
+                result
+            } else {
+                guarded(handle(request)).await
+            }
+        };
         async move {
             let response = within(taken, reads, handled).await;
             metrics::flush();
@@ -46,6 +61,17 @@ where
         }
     }))
     .await
+}
+
+/// Is the caller still who this sandbox believes? Who is not is looked up anew by the handler.
+fn verify(identities: &Identities, request: &Request) -> impl Future<Output = bool> + Send + use<> {
+    let (identities, subject) = (identities.clone(), subject(request));
+    async move {
+        match subject {
+            Ok(subject) => identities.verify(&subject).await,
+            Err(_) => true,
+        }
+    }
 }
 
 /// Looks the caller's budget up. Who has no token has none, and is refused by the handler.

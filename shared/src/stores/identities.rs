@@ -1,13 +1,14 @@
 //! Which user a token's `sub` is. The mapping changes only when a profile is deleted, so it is kept in memory for a
-//! while, and in Redis where the function has one anyway.
+//! while, and in Redis.
 //!
-//! A deleted profile leaves a tombstone in Redis, for as long as a memory lasts.
+//! A deleted profile leaves a tombstone in Redis, for as long as a memory lasts, and every request asks there whether
+//! the memory still holds ([`Identities::verify`]).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use redis::{Value, cmd};
+use redis::{Cmd, Value, cmd};
 
 use super::{Redis, Users, keys};
 use crate::domain::UserId;
@@ -28,7 +29,7 @@ const MOST_REMEMBERED: usize = 50_000;
 #[derive(Clone)]
 pub struct Identities {
     users: Users,
-    redis: Option<Redis>,
+    redis: Redis,
     remembered: Arc<Mutex<HashMap<String, (Instant, UserId)>>>,
 }
 
@@ -41,18 +42,11 @@ enum Recalled {
 }
 
 impl Identities {
-    pub fn new(users: Users) -> Self {
+    pub fn new(users: Users, redis: Redis) -> Self {
         Self {
             users,
-            redis: None,
+            redis,
             remembered: Arc::default(),
-        }
-    }
-
-    pub fn cached_in(self, redis: Redis) -> Self {
-        Self {
-            redis: Some(redis),
-            ..self
         }
     }
 
@@ -80,25 +74,35 @@ impl Identities {
         Ok(id)
     }
 
+    /// Is the user behind a token still the one that this sandbox remembers? Forgets who is not, and says so. Where
+    /// Redis does not know, the memory counts.
+    pub async fn verify(&self, sub: &str) -> bool {
+        let Some((_, remembered)) = self.remembered().get(sub).copied() else {
+            return true;
+        };
+        let same = match self.recall(sub).await {
+            Recalled::User(id) => id == remembered,
+            Recalled::Gone => false,
+            Recalled::Nothing => true,
+        };
+        if !same {
+            self.remembered().remove(sub);
+        }
+        same
+    }
+
     /// The profile behind a token was deleted: nobody takes the token for that user any more.
     pub async fn bury(&self, sub: &str) -> Result<()> {
         self.remembered().remove(sub);
-        match &self.redis {
-            Some(redis) => set(redis, sub, TOMBSTONE, TOMBSTONE_SECONDS).await,
-            None => Ok(()),
-        }
+        let set = set(sub, TOMBSTONE, TOMBSTONE_SECONDS);
+        self.redis.one::<Value>(set).await.map(drop)
     }
 
     /// The token has a new profile: whatever was known is forgotten.
     pub async fn forget(&self, sub: &str) -> Result<()> {
         self.remembered().remove(sub);
-        match &self.redis {
-            Some(redis) => redis
-                .one::<Value>(cmd("DEL").arg(keys::identity(sub)).take())
-                .await
-                .map(drop),
-            None => Ok(()),
-        }
+        let delete = cmd("DEL").arg(keys::identity(sub)).take();
+        self.redis.one::<Value>(delete).await.map(drop)
     }
 
     fn remembered(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Instant, UserId)>> {
@@ -109,11 +113,8 @@ impl Identities {
 
     // The cache only saves a read: where it fails, the table answers.
     async fn recall(&self, sub: &str) -> Recalled {
-        let Some(redis) = &self.redis else {
-            return Recalled::Nothing;
-        };
         let get = cmd("GET").arg(keys::identity(sub)).take();
-        match redis.one::<Option<String>>(get).await.ok().flatten() {
+        match self.redis.one::<Option<String>>(get).await.ok().flatten() {
             Some(known) if known == TOMBSTONE => Recalled::Gone,
             Some(known) => known
                 .parse()
@@ -123,16 +124,15 @@ impl Identities {
     }
 
     async fn remember(&self, sub: &str, id: UserId) {
-        if let Some(redis) = &self.redis {
-            if let Err(error) = set(redis, sub, &id.to_string(), SECONDS).await {
-                tracing::warn!(error = error.chain(), "identity not cached");
-            }
+        // Not over a tombstone: what was read from the table may be older.
+        let set = set(sub, &id.to_string(), SECONDS).arg("NX").take();
+        if let Err(error) = self.redis.one::<Value>(set).await {
+            tracing::warn!(error = error.chain(), "identity not cached");
         }
     }
 }
 
-async fn set(redis: &Redis, sub: &str, value: &str, seconds: u64) -> Result<()> {
+fn set(sub: &str, value: &str, seconds: u64) -> Cmd {
     let key = keys::identity(sub);
-    let set = cmd("SET").arg(key).arg(value).arg("EX").arg(seconds).take();
-    redis.one::<Value>(set).await.map(drop)
+    cmd("SET").arg(key).arg(value).arg("EX").arg(seconds).take()
 }
