@@ -94,6 +94,70 @@ impl StreamRecord {
     }
 }
 
+/// What the gateway makes of a request by the bearer of a token. The query stands behind the path.
+pub fn http_request(method: &str, path: &str, subject: &str) -> Value {
+    let (raw_path, query) = path.split_once('?').unwrap_or((path, ""));
+    let parameters: Value = query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(name, value)| (name.to_owned(), json!(value)))
+        .collect();
+    // `/v1/tweets/{id}`, `/v1/users/{id}/follow`: the only parameter in a path.
+    let ids: Value = raw_path
+        .split('/')
+        .filter(|part| part.parse::<u64>().is_ok())
+        .map(|id| ("id".to_owned(), json!(id)))
+        .collect();
+    let http = json!({
+        "method": method, "path": raw_path, "protocol": "HTTP/1.1",
+        "sourceIp": "127.0.0.1", "userAgent": "test",
+    });
+    let claims = json!({ "sub": subject });
+    let route = format!("{method} {raw_path}");
+    json!({
+        "version": "2.0",
+        "routeKey": route,
+        "rawPath": raw_path,
+        "rawQueryString": query,
+        "headers": { "host": "localhost", "content-type": "application/json" },
+        "queryStringParameters": parameters,
+        "pathParameters": ids,
+        "requestContext": {
+            "accountId": "000000000000", "apiId": "test", "domainName": "localhost",
+            "domainPrefix": "localhost", "requestId": "test", "stage": "$default",
+            "routeKey": route, "time": "16/Nov/2026:00:00:00 +0000",
+            "timeEpoch": 1_794_787_200_000_u64,
+            "authorizer": { "jwt": { "claims": claims, "scopes": null } },
+            "http": http,
+        },
+        "isBase64Encoded": false,
+    })
+}
+
+/// A batch with the one `tweet-created` record of a new tweet.
+pub fn tweet_created(author: u64, tweet: u64) -> Value {
+    let event = json!({
+        "type": "tweet_created", "tweet_id": tweet.to_string(), "author_id": author.to_string(),
+    });
+    let sequence_number = fastrand::u64(1..).to_string();
+    json!({ "Records": [{
+        "kinesis": {
+            "kinesisSchemaVersion": "1.0",
+            "partitionKey": author.to_string(),
+            "sequenceNumber": sequence_number,
+            "data": STANDARD.encode(event.to_string()),
+            "approximateArrivalTimestamp": 1_794_787_260.5,
+        },
+        "eventSource": "aws:kinesis",
+        "eventVersion": "1.0",
+        "eventID": format!("shardId-000000000000:{sequence_number}"),
+        "eventName": "aws:kinesis:record",
+        "invokeIdentityArn": "arn:aws:iam::000000000000:role/test",
+        "awsRegion": "us-east-1",
+        "eventSourceARN": "arn:aws:kinesis:us-east-1:000000000000:stream/roost-tweet-created",
+    }] })
+}
+
 /// A batch as the event source mapping of a table's stream makes it.
 pub fn table_batch(records: &[&StreamRecord]) -> Value {
     json!({ "Records": records.iter().map(|record| &record.0).collect::<Vec<_>>() })

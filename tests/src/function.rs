@@ -3,7 +3,7 @@
 //! Both servers here serve one client on the same machine; plain threads are enough for that. They end with the process
 //! that they serve.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -26,18 +26,26 @@ pub struct Function {
     name: String,
     child: Child,
     events: Sender<Value>,
-    answers: Receiver<Value>,
+    answers: Mutex<Receiver<Value>>,
 }
 
 impl Function {
     /// Starts it in the environment of a local cloud, with these variables changed.
     pub fn start(cloud: &LocalCloud, name: &str, changed: &[(&str, &str)]) -> Self {
+        Self::start_in(cloud.environment(), name, changed)
+    }
+
+    /// Starts it in an environment, with these variables changed.
+    pub fn start_in(
+        mut environment: BTreeMap<String, String>,
+        name: &str,
+        changed: &[(&str, &str)],
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("a port was bound");
         let (events, next_event) = channel();
         let (answer, answers) = channel();
         thread::spawn(move || serve_runtime_api(&listener, next_event, &answer));
-        let mut environment = cloud.environment();
         environment.extend(
             changed
                 .iter()
@@ -61,16 +69,17 @@ impl Function {
             name: name.to_owned(),
             child,
             events,
-            answers,
+            answers: Mutex::new(answers),
         }
     }
 
     /// Its answer to one event. Blocks: nothing else may have to happen meanwhile.
     pub fn invoke(&self, event: Value) -> Value {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         self.events
             .send(event)
             .expect("the runtime API has not ended");
-        let answer = self.answers.recv_timeout(stretched(ANSWER_LIMIT));
+        let answer = answers.recv_timeout(stretched(ANSWER_LIMIT));
         answer.unwrap_or_else(|e| panic!("{} gives no answer: {e}", self.name))
     }
 

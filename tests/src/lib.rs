@@ -6,7 +6,8 @@
 //!   page (order, no duplicates, the meta block) is checked on every page that any test reads.
 //! - [`Tables`] and [`Cache`] look behind the API: the oracle of the home timeline, fabricated followers, Redis lists.
 //!   [`events`] makes the events that stream consumers get.
-//! - [`Function`] is one function's binary run by the test itself, and [`RedisProxy`] counts what it asks of Redis.
+//! - [`Function`] is one function's binary run by the test itself; [`RedisProxy`] counts what it asks of Redis, and
+//!   [`DynamoProxy`] what it asks of DynamoDB. A [`Race`] runs several of them against each other, step by step.
 //!   [`RedisCluster`] is a real cluster with TLS.
 //! - [`eventually`] and [`throughout`] say when something has to hold.
 //!
@@ -29,6 +30,8 @@ mod function;
 mod http;
 mod local_cloud;
 mod patience;
+mod proxy;
+mod race;
 mod redis_cluster;
 mod tables;
 mod target;
@@ -43,6 +46,8 @@ pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox};
 pub use patience::{
     PATIENCE, eventually, expect_equal, in_parallel, now_seconds, stretched, throughout,
 };
+pub use proxy::DynamoProxy;
+pub use race::{Interleavings, Party, Race, Stage, Step};
 pub use redis_cluster::RedisCluster;
 pub use tables::{Counts, Tables, Tier};
 pub use target::{Endpoints, Target, skip};

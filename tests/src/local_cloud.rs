@@ -148,12 +148,7 @@ impl LocalCloud {
 
     /// What functions have in their environment here, all functions together.
     pub fn environment(&self) -> BTreeMap<String, String> {
-        let log = self.target.log.as_deref().expect("a local cloud has a log");
-        let text = fs::read_to_string(log.with_file_name("env")).expect("a local cloud writes env");
-        text.lines()
-            .filter_map(|line| line.split_once('='))
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect()
+        self.target.environment().expect("a local cloud writes env")
     }
 
     /// What the log says of counting follows.

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::Client as Dynamo;
 use aws_sdk_dynamodb::config::Credentials;
-use aws_sdk_dynamodb::types::{AttributeValue, Put, PutRequest, TransactWriteItem, WriteRequest};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, BillingMode, GlobalSecondaryIndex, Put, PutRequest, TransactWriteItem,
+    WriteRequest,
+};
 
 use crate::patience::in_parallel;
 use crate::target::Target;
@@ -87,6 +90,44 @@ impl Tables {
 
     fn table(&self, name: &str) -> String {
         format!("{}-{name}", self.stack)
+    }
+
+    /// Empty tables like these under a name of their own, without streams: nothing happens by itself when they are
+    /// written.
+    pub async fn without_streams(&self, stack: &str) -> Self {
+        let copies = Self {
+            dynamo: self.dynamo.clone(),
+            stack: stack.to_owned(),
+        };
+        for name in ["users", "followers", "following", "tweets", "ledger"] {
+            let described = self.dynamo.describe_table().table_name(self.table(name));
+            let table = described.send().await.ok().and_then(|answer| answer.table);
+            let table = table.unwrap_or_else(|| panic!("{name} cannot be described"));
+            let indexes = table.global_secondary_indexes.unwrap_or_default();
+            let indexes: Vec<_> = indexes
+                .into_iter()
+                .map(|index| {
+                    GlobalSecondaryIndex::builder()
+                        .set_index_name(index.index_name)
+                        .set_key_schema(index.key_schema)
+                        .set_projection(index.projection)
+                        .build()
+                        .expect("an index")
+                })
+                .collect();
+            let created = self
+                .dynamo
+                .create_table()
+                .table_name(copies.table(name))
+                .set_attribute_definitions(table.attribute_definitions)
+                .set_key_schema(table.key_schema)
+                .set_global_secondary_indexes((!indexes.is_empty()).then_some(indexes))
+                .billing_mode(BillingMode::PayPerRequest)
+                .send()
+                .await;
+            created.unwrap_or_else(|e| panic!("{name} cannot be created again: {e:?}"));
+        }
+        copies
     }
 
     async fn query(&self, table: &str, key: &str, value: u64) -> Vec<Item> {

@@ -1,6 +1,8 @@
 //! Which deployment is tested, and whose turn it is.
 
+use std::collections::BTreeMap;
 use std::env;
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -45,6 +47,18 @@ impl Target {
             }
         });
         target.await.clone()
+    }
+
+    /// What functions have in their environment on a local cloud, all functions together.
+    pub fn environment(&self) -> Option<BTreeMap<String, String>> {
+        let file = self.log.as_deref()?.with_file_name("env");
+        let variables = fs::read_to_string(file).ok()?;
+        let variables = variables.lines().filter_map(|line| line.split_once('='));
+        Some(
+            variables
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+        )
     }
 
     pub fn is_remote() -> bool {

@@ -11,6 +11,7 @@ mod fan_out;
 mod faults;
 mod flush;
 mod freeze;
+mod interleavings;
 mod limits;
 mod never_lies;
 mod redelivery;

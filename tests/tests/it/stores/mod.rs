@@ -31,18 +31,24 @@ use shared::stores::{
 /// A week: longer than any list of these tests reaches back.
 const WEEK_MS: u64 = 7 * 24 * 3_600_000;
 
-struct Stores {
-    aws: Aws,
-    config: Config,
-    redis: Redis,
+pub(crate) struct Stores {
+    pub(crate) aws: Aws,
+    pub(crate) config: Config,
+    pub(crate) redis: Redis,
     /// Keeps the deployment, and the turn to use it.
-    roost: Client,
+    pub(crate) roost: Client,
 }
 
 impl Stores {
     /// `None`, and the word that the test is skipped, where tables or Redis are out of reach.
     async fn of_shared() -> Option<Self> {
         let roost = Client::shared().await;
+        let stack = roost.target().stack.clone();
+        Self::of(roost, &stack).await
+    }
+
+    /// The same on the tables whose names begin with `stack`.
+    pub(crate) async fn of(roost: Client, stack: &str) -> Option<Self> {
         let endpoints = &roost.target().endpoints;
         let (Some(dynamodb), Some(redis)) = (&endpoints.dynamodb, &endpoints.redis) else {
             skip("it calls the stores, and there is no ROOST_DYNAMODB_URL or no ROOST_REDIS_URL");
@@ -54,7 +60,7 @@ impl Stores {
                 .region(Region::new("us-east-1"))
                 .credentials_provider(Credentials::new("local", "local", None, None, "tests"));
         }
-        let table = |name| format!("{}-{name}", roost.target().stack);
+        let table = |name| format!("{stack}-{name}");
         let named = |variable| env::var(variable).unwrap_or_default();
         let config = Config::from([
             ("REDIS_URL", redis.as_str()),
@@ -76,31 +82,31 @@ impl Stores {
         })
     }
 
-    fn timelines(&self) -> Timelines {
+    pub(crate) fn timelines(&self) -> Timelines {
         Timelines::new(self.redis.clone(), &self.config).expect("a configuration")
     }
 
-    fn cards(&self) -> Cards {
+    pub(crate) fn cards(&self) -> Cards {
         Cards::new(self.redis.clone())
     }
 
-    fn celebs(&self) -> Celebs {
+    pub(crate) fn celebs(&self) -> Celebs {
         Celebs::new(self.redis.clone())
     }
 
-    fn feeds(&self) -> Feeds {
+    pub(crate) fn feeds(&self) -> Feeds {
         Feeds::new(self.redis.clone())
     }
 
-    fn users(&self) -> Users {
+    pub(crate) fn users(&self) -> Users {
         Users::new(&self.aws, &self.config).expect("a configuration")
     }
 
-    fn tweets(&self) -> Tweets {
+    pub(crate) fn tweets(&self) -> Tweets {
         Tweets::new(&self.aws, &self.config).expect("a configuration")
     }
 
-    fn follows(&self) -> Follows {
+    pub(crate) fn follows(&self) -> Follows {
         Follows::new(&self.aws, &self.config).expect("a configuration")
     }
 
@@ -118,7 +124,7 @@ impl Stores {
     }
 
     /// The home timeline as it is stored, markers included; empty where there is none.
-    async fn list(&self, user: UserId) -> Vec<Entry> {
+    pub(crate) async fn list(&self, user: UserId) -> Vec<Entry> {
         let mut read = redis::cmd("LRANGE");
         read.arg(home_timeline(user)).arg(0).arg(-1);
         let entries: Vec<Vec<u8>> = self.redis(&read).await;
@@ -127,7 +133,7 @@ impl Stores {
     }
 
     /// Gives the user a list with these entries; `bottom` says that there is nothing older.
-    async fn given_list(&self, user: UserId, entries: &[Entry], bottom: bool) {
+    pub(crate) async fn given_list(&self, user: UserId, entries: &[Entry], bottom: bool) {
         let timelines = self.timelines();
         let token = timelines.begin_rebuild(user).await.expect("Redis answers");
         let token = token.expect("nobody else rebuilds the list of a new user");
@@ -160,7 +166,7 @@ impl Stores {
         row.expect("the row of a new user")
     }
 
-    fn handle(&self) -> Handle {
+    pub(crate) fn handle(&self) -> Handle {
         Handle::parse(&self.roost.unused_handle("store")).expect("a handle")
     }
 
@@ -173,22 +179,22 @@ fn home_timeline(user: UserId) -> String {
     format!("home_timeline:{{{user}}}")
 }
 
-fn name() -> DisplayName {
+pub(crate) fn name() -> DisplayName {
     DisplayName::parse("Somebody").expect("a name")
 }
 
 /// A user whom no other test knows.
-fn someone() -> UserId {
+pub(crate) fn someone() -> UserId {
     UserId::new(fastrand::u64(1..1 << 62))
 }
 
 /// The `n`-th tweet of a time, counted from 0.
-fn tweet_at(millis: u64, n: u64) -> TweetId {
+pub(crate) fn tweet_at(millis: u64, n: u64) -> TweetId {
     TweetId::new(TweetId::first_at(millis).get() + n)
 }
 
 /// So many tweets of one author, a second apart, newest first. The newest is this many milliseconds old.
-fn tweets_of(author: UserId, count: u64, age_ms: u64) -> Vec<Entry> {
+pub(crate) fn tweets_of(author: UserId, count: u64, age_ms: u64) -> Vec<Entry> {
     let newest = now_millis() - age_ms;
     // No two authors make the same id.
     let lane = author.get() % (1 << 22);

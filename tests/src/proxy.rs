@@ -1,0 +1,194 @@
+//! What stands between one function and its stores, and sees every single request.
+//!
+//! Requests and answers are taken apart far enough to know where each ends, and are carried one by one: a pipeline of
+//! seven commands is seven requests here, and the next is not read before the last was answered. Each has to go through
+//! a [`Door`], which may write it down or hold it back.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// Is told what is asked, and has it carried out when it likes.
+pub(crate) type Door =
+    Arc<dyn Fn(&str, &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> + Send + Sync>;
+
+/// Enough of a request to tell which one it is.
+const TEXT: usize = 600;
+
+/// Listens before a Redis, and gives the URL to use instead.
+pub(crate) fn before_redis(url: &str, door: Door) -> String {
+    let server = url
+        .trim_start_matches("redis://")
+        .trim_end_matches('/')
+        .to_owned();
+    format!("redis://{}", listen(server, door, carry_redis))
+}
+
+/// Listens before a DynamoDB, and gives the URL to use instead.
+pub(crate) fn before_dynamodb(url: &str, door: Door) -> String {
+    let server = url
+        .trim_start_matches("http://")
+        .trim_end_matches('/')
+        .to_owned();
+    format!("http://{}", listen(server, door, carry_http))
+}
+
+/// Serves until the process ends: clients come and go.
+fn listen(
+    server: String,
+    door: Door,
+    carry: fn(&TcpStream, &TcpStream, &Door) -> io::Result<()>,
+) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("a bound port").to_string();
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let (server, door) = (server.clone(), Arc::clone(&door));
+            // An error is a side that is gone; the other one is told by the end of its connection.
+            thread::spawn(move || -> io::Result<()> {
+                let server = TcpStream::connect(server)?;
+                client.set_nodelay(true)?;
+                server.set_nodelay(true)?;
+                carry(&client, &server, &door)
+            });
+        }
+    });
+    address
+}
+
+fn carry_redis(client: &TcpStream, server: &TcpStream, door: &Door) -> io::Result<()> {
+    let (mut asking, mut answering) = (BufReader::new(client), BufReader::new(server));
+    let (mut asked, mut answered) = (server, client);
+    loop {
+        let mut command = Vec::new();
+        read_value(&mut asking, &mut command)?;
+        let text = String::from_utf8_lossy(&command);
+        // Neither `*3` nor `$4`, which say how much comes.
+        let words = text
+            .split("\r\n")
+            .filter(|word| !word.starts_with(['*', '$']));
+        let text: String = words.flat_map(|word| [word, " "]).collect();
+        door(cut(&text), &mut || {
+            asked.write_all(&command)?;
+            let mut reply = Vec::new();
+            read_value(&mut answering, &mut reply)?;
+            answered.write_all(&reply)
+        })?;
+    }
+}
+
+/// One value of Redis' protocol, be it a command or a reply.
+fn read_value(reader: &mut impl BufRead, value: &mut Vec<u8>) -> io::Result<()> {
+    let start = value.len();
+    if reader.read_until(b'\n', value)? == 0 {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
+    let line = String::from_utf8_lossy(&value[start..]).into_owned();
+    let length: i64 = line[1..].trim_end().parse().unwrap_or_default();
+    match line.as_bytes()[0] {
+        b'$' | b'!' | b'=' if length >= 0 => {
+            let bytes = usize::try_from(length).unwrap_or_default() + 2;
+            let read = reader.take(bytes as u64).read_to_end(value)?;
+            if read < bytes {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+        }
+        b'*' | b'~' | b'>' => {
+            for _ in 0..length {
+                read_value(reader, value)?;
+            }
+        }
+        b'%' => {
+            for _ in 0..2 * length {
+                read_value(reader, value)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn carry_http(client: &TcpStream, server: &TcpStream, door: &Door) -> io::Result<()> {
+    let (mut asking, mut answering) = (BufReader::new(client), BufReader::new(server));
+    let (mut asked, mut answered) = (server, client);
+    loop {
+        let (head, body) = read_message(&mut asking)?;
+        // `x-amz-target: DynamoDB_20120810.Query`
+        let target = head
+            .lines()
+            .find(|line| line.to_ascii_lowercase().starts_with("x-amz-target:"))
+            .and_then(|line| line.rsplit('.').next())
+            .unwrap_or_default();
+        let text = format!("{target} {}", String::from_utf8_lossy(&body));
+        door(cut(&text), &mut || {
+            asked.write_all(head.as_bytes())?;
+            asked.write_all(&body)?;
+            let (head, body) = read_message(&mut answering)?;
+            answered.write_all(head.as_bytes())?;
+            answered.write_all(&body)
+        })?;
+    }
+}
+
+/// Head and body of a request or an answer of HTTP/1.1. The length must be given, as DynamoDB and its clients do.
+fn read_message(reader: &mut impl BufRead) -> io::Result<(String, Vec<u8>)> {
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let start = head.len();
+        if reader.read_line(&mut head)? == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        let line = head[start..].to_ascii_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or_default();
+        }
+        assert!(
+            !line.starts_with("transfer-encoding:"),
+            "a message without its length: {head}"
+        );
+        if line == "\r\n" {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    Ok((head, body))
+}
+
+fn cut(text: &str) -> &str {
+    let end = (0..=TEXT.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or_default()]
+}
+
+/// Stands between functions and DynamoDB and writes down what they ask.
+#[derive(Clone, Debug)]
+pub struct DynamoProxy {
+    pub url: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl DynamoProxy {
+    pub fn start(dynamodb: &str) -> Self {
+        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let written = Arc::clone(&asked);
+        let door: Door = Arc::new(move |text, exchange| {
+            let mut asked = written.lock().unwrap_or_else(PoisonError::into_inner);
+            asked.push(text.to_owned());
+            drop(asked);
+            exchange()
+        });
+        Self {
+            url: before_dynamodb(dynamodb, door),
+            asked,
+        }
+    }
+
+    /// What was asked since the last call of this: the operation, and its body as JSON.
+    pub fn take(&self) -> Vec<String> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut asked)
+    }
+}
