@@ -26,7 +26,8 @@ const ATTEMPTS: usize = 8;
 /// Long enough for a function to trust Redis again after a race that took too long.
 const RECOVERY: Duration = Duration::from_millis(700);
 
-type Contested = dyn Fn(&str) -> bool + Send + Sync;
+/// Is what this party asks contested?
+type Contested = dyn Fn(usize, &str) -> bool + Send + Sync;
 
 /// Where parties meet. Gates are made once; races follow each other.
 #[derive(Clone, Default)]
@@ -87,7 +88,9 @@ impl Stage {
         let mut state = self.state();
         let contested = state.contested.clone();
         // Who is not in this race passes.
-        if party >= state.waiting.len() || !contested.is_some_and(|contested| contested(text)) {
+        if party >= state.waiting.len()
+            || !contested.is_some_and(|contested| contested(party, text))
+        {
             return None;
         }
         state.last_ticket += 1;
@@ -161,7 +164,7 @@ impl<'a, T: Send + 'static> Race<'a, T> {
     pub fn start(
         stage: &'a Stage,
         interleavings: &'a mut Interleavings,
-        contested: impl Fn(&str) -> bool + Send + Sync + 'static,
+        contested: impl Fn(usize, &str) -> bool + Send + Sync + 'static,
         parties: Vec<Party<T>>,
     ) -> Self {
         let mut state = stage.state();
@@ -250,12 +253,25 @@ pub struct Interleavings {
     attempts: usize,
     /// Runs that went as they should.
     pub runs: usize,
+    /// Do all parties the same?
+    alike: bool,
 }
 
 impl Interleavings {
-    fn choose(&mut self, of: usize) -> usize {
+    /// Of parties that do the same: whoever begins is the first one.
+    pub fn of_parties_alike() -> Self {
+        Self {
+            alike: true,
+            ..Self::default()
+        }
+    }
+
+    fn choose(&mut self, mut of: usize) -> usize {
         if of == 1 {
             return 0;
+        }
+        if self.alike && self.depth == 0 {
+            of = 1;
         }
         if self.depth == self.path.len() {
             self.path.push((0, of));
@@ -317,7 +333,7 @@ mod tests {
                 })
             };
             let parties = vec![party(0, 3), party(1, 2)];
-            let mut race = Race::start(&stage, &mut interleavings, |_| true, parties);
+            let mut race = Race::start(&stage, &mut interleavings, |_, _| true, parties);
             let mut order = String::new();
             while let Some(step) = race.step() {
                 order.push_str(&step.to_string());

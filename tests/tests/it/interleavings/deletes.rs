@@ -16,9 +16,8 @@ async fn a_delete_and_a_hydration_in_every_order_leave_no_ghost() {
     };
     let home_timeline = world.function(0, "home-timeline");
     let delete_tweet = world.function(1, "delete-tweet");
-    let mut interleavings = Interleavings::default();
     for cached in [false, true] {
-        interleavings = Interleavings::default();
+        let mut interleavings = Interleavings::default();
         while interleavings.advance() {
             let (reader, author) = (world.sign_up().await, world.sign_up().await);
             world.follow(&reader, &author).await;
@@ -46,7 +45,7 @@ async fn a_delete_and_a_hydration_in_every_order_leave_no_ghost() {
             };
             let card = format!("tweet:{{{doomed}}}");
             let item = format!("\"{doomed}\"");
-            let contested = move |text: &str| {
+            let contested = move |_, text: &str| {
                 asks(text, "", &card)
                     || asks(text, "BatchGetItem", &item)
                     || asks(text, "DeleteItem", &item)
@@ -76,5 +75,4 @@ async fn a_delete_and_a_hydration_in_every_order_leave_no_ghost() {
         }
         report("a delete and a hydration", &interleavings, 3);
     }
-    drop(interleavings);
 }
