@@ -139,11 +139,15 @@ pub fn tweet_created(author: u64, tweet: u64) -> Value {
     let event = json!({
         "type": "tweet_created", "tweet_id": tweet.to_string(), "author_id": author.to_string(),
     });
+    kinesis_batch(author, &event)
+}
+
+fn kinesis_batch(key: u64, event: &Value) -> Value {
     let sequence_number = fastrand::u64(1..).to_string();
     json!({ "Records": [{
         "kinesis": {
             "kinesisSchemaVersion": "1.0",
-            "partitionKey": author.to_string(),
+            "partitionKey": key.to_string(),
             "sequenceNumber": sequence_number,
             "data": STANDARD.encode(event.to_string()),
             "approximateArrivalTimestamp": 1_794_787_260.5,
@@ -154,7 +158,7 @@ pub fn tweet_created(author: u64, tweet: u64) -> Value {
         "eventName": "aws:kinesis:record",
         "invokeIdentityArn": "arn:aws:iam::000000000000:role/test",
         "awsRegion": "us-east-1",
-        "eventSourceARN": "arn:aws:kinesis:us-east-1:000000000000:stream/roost-tweet-created",
+        "eventSourceARN": "arn:aws:kinesis:us-east-1:000000000000:stream/roost-test",
     }] })
 }
 
@@ -171,6 +175,21 @@ pub async fn caught_tweet_created(target: &Target, tweet: u64) -> Option<Value> 
         .map(|(shard, record)| stream_record(&stream, shard, record))
         .collect();
     (!caught.is_empty()).then(|| json!({ "Records": caught }))
+}
+
+/// A stream that nobody reads.
+pub async fn stream_without_consumers(target: &Target, name: &str) {
+    let endpoint = target.endpoints.kinesis.as_deref();
+    let endpoint = endpoint.expect("the streams can be reached");
+    let kinesis = Kinesis::new(&sdk_config(endpoint).await);
+    let created = kinesis.create_stream().stream_name(name).shard_count(1);
+    let created = created.send().await;
+    created.unwrap_or_else(|e| panic!("{name} cannot be created: {e:?}"));
+}
+
+/// A batch with one record on `timeline-fills`.
+pub fn timeline_fill(user: u64) -> Value {
+    kinesis_batch(user, &json!({ "user_id": user.to_string() }))
 }
 
 /// An author's tier flipped, says `celebrity-flag-changed`.

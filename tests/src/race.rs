@@ -5,6 +5,7 @@
 //! through. So one run of a [`Race`] is one interleaving of the parties' contested requests, and [`Interleavings`] goes
 //! through all of them: it repeats the run, each time with the last choice made differently that can be.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -26,8 +27,8 @@ const ATTEMPTS: usize = 8;
 /// Long enough for a function to trust Redis again after a race that took too long.
 const RECOVERY: Duration = Duration::from_millis(700);
 
-/// Is what this party asks contested?
-type Contested = dyn Fn(usize, &str) -> bool + Send + Sync;
+/// Is what this party asks contested, after it has asked for the same so many times before?
+type Contested = dyn Fn(usize, &str, usize) -> bool + Send + Sync;
 
 /// Where parties meet. Gates are made once; races follow each other.
 #[derive(Clone, Default)]
@@ -40,6 +41,10 @@ struct State {
     /// What waits at the gates, by party.
     waiting: Vec<Vec<Waiting>>,
     finished: Vec<bool>,
+    /// Who asks again for what was contested the first time waits for another party, and is not waited for.
+    spinning: Vec<bool>,
+    /// How often each party asked for what: the command and its key.
+    asked: HashMap<(usize, String), usize>,
     permitted: Option<u64>,
     last_ticket: u64,
 }
@@ -86,13 +91,23 @@ impl Stage {
     /// Waits for the permission that a contested request needs.
     fn enter(&self, party: usize, text: &str) -> Option<u64> {
         let mut state = self.state();
-        let contested = state.contested.clone();
         // Who is not in this race passes.
-        if party >= state.waiting.len()
-            || !contested.is_some_and(|contested| contested(party, text))
-        {
+        let contested = state.contested.clone()?;
+        if party >= state.waiting.len() {
             return None;
         }
+        let what: Vec<&str> = text.split(' ').take(2).collect();
+        let times = state.asked.entry((party, what.join(" "))).or_default();
+        let before = *times;
+        *times += 1;
+        if !contested(party, text, before) {
+            if contested(party, text, 0) {
+                state.spinning[party] = true;
+                self.0.1.notify_all();
+            }
+            return None;
+        }
+        state.spinning[party] = false;
         state.last_ticket += 1;
         let ticket = state.last_ticket;
         state.waiting[party].push(Waiting {
@@ -164,13 +179,15 @@ impl<'a, T: Send + 'static> Race<'a, T> {
     pub fn start(
         stage: &'a Stage,
         interleavings: &'a mut Interleavings,
-        contested: impl Fn(usize, &str) -> bool + Send + Sync + 'static,
+        contested: impl Fn(usize, &str, usize) -> bool + Send + Sync + 'static,
         parties: Vec<Party<T>>,
     ) -> Self {
         let mut state = stage.state();
         state.contested = Some(Arc::new(contested));
         state.waiting = parties.iter().map(|_| Vec::new()).collect();
         state.finished = vec![false; parties.len()];
+        state.spinning = vec![false; parties.len()];
+        state.asked.clear();
         state.permitted = None;
         drop(state);
         let run = |(number, party): (usize, Party<T>)| {
@@ -195,12 +212,14 @@ impl<'a, T: Send + 'static> Race<'a, T> {
         let started = Instant::now();
         let mut state = self.stage.state();
         let enabled: Vec<usize> = loop {
-            let parties = 0..self.parties.len();
-            let ready = |party: &usize| state.finished[*party] || !state.waiting[*party].is_empty();
-            if parties.clone().all(|party| ready(&party)) {
-                break parties
-                    .filter(|party| !state.waiting[*party].is_empty())
-                    .collect();
+            let at_gate = |party: usize| !state.waiting[party].is_empty();
+            let enabled: Vec<usize> = (0..self.parties.len()).filter(|n| at_gate(*n)).collect();
+            // Who waits for another party is waited for only when there is no other.
+            let undecided = (0..self.parties.len())
+                .filter(|n| !at_gate(*n) && !state.finished[*n])
+                .any(|n| !state.spinning[n] || enabled.is_empty());
+            if !undecided {
+                break enabled;
             }
             assert!(
                 started.elapsed() < stretched(STEP_LIMIT),
@@ -333,7 +352,7 @@ mod tests {
                 })
             };
             let parties = vec![party(0, 3), party(1, 2)];
-            let mut race = Race::start(&stage, &mut interleavings, |_, _| true, parties);
+            let mut race = Race::start(&stage, &mut interleavings, |_, _, _| true, parties);
             let mut order = String::new();
             while let Some(step) = race.step() {
                 order.push_str(&step.to_string());

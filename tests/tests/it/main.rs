@@ -14,6 +14,7 @@ mod freeze;
 mod interleavings;
 mod limits;
 mod never_lies;
+mod quiet;
 mod redelivery;
 mod stores;
 mod timeline;

@@ -45,7 +45,7 @@ async fn a_delete_and_a_hydration_in_every_order_leave_no_ghost() {
             };
             let card = format!("tweet:{{{doomed}}}");
             let item = format!("\"{doomed}\"");
-            let contested = move |_, text: &str| {
+            let contested = move |_, text: &str, _| {
                 asks(text, "", &card)
                     || asks(text, "BatchGetItem", &item)
                     || asks(text, "DeleteItem", &item)

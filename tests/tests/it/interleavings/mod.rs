@@ -23,16 +23,17 @@ use shared::stores::follows::Edge;
 use shared::stores::tweets::Stored;
 use shared::stores::users::SignUp;
 
+use crate::quiet::Quiet;
 use crate::stores::{Stores, name, tweet_at};
 
-/// Tables without streams, and stages to race on.
+/// A stage to race on, and whom to race.
 struct World {
     stores: Stores,
     tables: Tables,
+    environment: BTreeMap<String, String>,
     /// Reads as the function does, past the gates.
     home: HomeTimelines,
     stage: Stage,
-    environment: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug)]
@@ -44,30 +45,19 @@ struct Person {
 impl World {
     /// `None`, and the word that the test is skipped, where functions cannot be run beside the deployment.
     async fn new() -> Option<Self> {
-        let roost = Client::shared().await;
-        let Some(mut environment) = roost.target().environment() else {
-            roost_tests::skip("it runs functions behind gates, which needs a local cloud");
-            return None;
-        };
-        let stack = format!("race{}", fastrand::u32(..));
-        let tables = roost.tables().await?.without_streams(&stack).await;
-        let stores = Stores::of(roost, &stack).await?;
-        for name in ["users", "followers", "following", "tweets", "ledger"] {
-            let variable = format!("{}_TABLE", name.to_uppercase());
-            environment.insert(variable, format!("{stack}-{name}"));
-        }
-        let home = HomeTimelines::new(
-            &stores.aws,
-            stores.redis.clone(),
-            stores.users(),
-            &stores.config,
-        );
-        Some(Self {
-            home: home.expect("a configuration"),
+        let quiet = Quiet::beside(Client::shared().await).await?;
+        let home = quiet.home();
+        let Quiet {
             stores,
             tables,
-            stage: Stage::default(),
             environment,
+        } = quiet;
+        Some(Self {
+            stores,
+            tables,
+            environment,
+            home,
+            stage: Stage::default(),
         })
     }
 
