@@ -47,7 +47,7 @@ pub use patience::{
     PATIENCE, eventually, expect_equal, in_parallel, now_seconds, stretched, throughout,
 };
 pub use proxy::DynamoProxy;
-pub use race::{Interleavings, Party, Race, Stage, Step};
+pub use race::{Contest, Interleavings, Party, Race, Stage, Step};
 pub use redis_cluster::RedisCluster;
 pub use tables::{Counts, Tables, Tier};
 pub use target::{Endpoints, Target, skip};

@@ -27,8 +27,25 @@ const ATTEMPTS: usize = 8;
 /// Long enough for a function to trust Redis again after a race that took too long.
 const RECOVERY: Duration = Duration::from_millis(700);
 
-/// Is what this party asks contested, after it has asked for the same so many times before?
-type Contested = dyn Fn(usize, &str, usize) -> bool + Send + Sync;
+/// What a request means for the other parties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contest {
+    /// Nothing: it passes.
+    No,
+    /// It is a step.
+    Yes,
+    /// It passes, and says that its party is waiting for another one, asking again and again. Who waits is not waited for.
+    Waits,
+}
+
+impl From<bool> for Contest {
+    fn from(contested: bool) -> Self {
+        if contested { Self::Yes } else { Self::No }
+    }
+}
+
+/// What is it that this party asks, after it has asked for the same so many times before?
+type Contested = dyn Fn(usize, &str, usize) -> Contest + Send + Sync;
 
 /// Where parties meet. Gates are made once; races follow each other.
 #[derive(Clone, Default)]
@@ -41,8 +58,8 @@ struct State {
     /// What waits at the gates, by party.
     waiting: Vec<Vec<Waiting>>,
     finished: Vec<bool>,
-    /// Who asks again for what was contested the first time waits for another party, and is not waited for.
-    spinning: Vec<bool>,
+    /// Who is waiting for another party.
+    waits: Vec<bool>,
     /// How often each party asked for what: the command and its key.
     asked: HashMap<(usize, String), usize>,
     permitted: Option<u64>,
@@ -100,14 +117,15 @@ impl Stage {
         let times = state.asked.entry((party, what.join(" "))).or_default();
         let before = *times;
         *times += 1;
-        if !contested(party, text, before) {
-            if contested(party, text, 0) {
-                state.spinning[party] = true;
+        match contested(party, text, before) {
+            Contest::No => return None,
+            Contest::Yes => state.waits[party] = false,
+            Contest::Waits => {
+                state.waits[party] = true;
                 self.0.1.notify_all();
+                return None;
             }
-            return None;
         }
-        state.spinning[party] = false;
         state.last_ticket += 1;
         let ticket = state.last_ticket;
         state.waiting[party].push(Waiting {
@@ -176,17 +194,19 @@ impl Drop for Finish {
 }
 
 impl<'a, T: Send + 'static> Race<'a, T> {
-    pub fn start(
+    pub fn start<C: Into<Contest>>(
         stage: &'a Stage,
         interleavings: &'a mut Interleavings,
-        contested: impl Fn(usize, &str, usize) -> bool + Send + Sync + 'static,
+        contested: impl Fn(usize, &str, usize) -> C + Send + Sync + 'static,
         parties: Vec<Party<T>>,
     ) -> Self {
         let mut state = stage.state();
-        state.contested = Some(Arc::new(contested));
+        state.contested = Some(Arc::new(move |party, text: &str, before| {
+            contested(party, text, before).into()
+        }));
         state.waiting = parties.iter().map(|_| Vec::new()).collect();
         state.finished = vec![false; parties.len()];
-        state.spinning = vec![false; parties.len()];
+        state.waits = vec![false; parties.len()];
         state.asked.clear();
         state.permitted = None;
         drop(state);
@@ -217,7 +237,7 @@ impl<'a, T: Send + 'static> Race<'a, T> {
             // Who waits for another party is waited for only when there is no other.
             let undecided = (0..self.parties.len())
                 .filter(|n| !at_gate(*n) && !state.finished[*n])
-                .any(|n| !state.spinning[n] || enabled.is_empty());
+                .any(|n| !state.waits[n] || enabled.is_empty());
             if !undecided {
                 break enabled;
             }

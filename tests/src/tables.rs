@@ -329,6 +329,61 @@ impl Tables {
         in_parallel(8, batches.map(|items| self.write("users", items))).await;
     }
 
+    /// Makes one person follow all of these, like [`Self::add_followers`].
+    pub async fn add_following(&self, follower: u64, followees: &[u64]) {
+        let batches = ["followers", "following"].into_iter().flat_map(|table| {
+            followees.chunks(BATCH).map(move |batch| {
+                let edges = batch.iter().map(|followee| edge(follower, *followee));
+                (table, edges.collect())
+            })
+        });
+        in_parallel(8, batches.map(|(table, items)| self.write(table, items))).await;
+    }
+
+    /// Tweets (author and id) that nobody posted.
+    pub async fn add_tweets(&self, tweets: &[(u64, u64)]) {
+        let item = |(author, tweet): &(u64, u64)| {
+            Item::from(
+                [
+                    ("author_id", number(*author)),
+                    ("tweet_id", number(*tweet)),
+                    ("text", text(format!("fabricated {tweet}"))),
+                ]
+                .map(|(name, value)| (name.to_owned(), value)),
+            )
+        };
+        let batches = tweets
+            .chunks(BATCH)
+            .map(|batch| batch.iter().map(item).collect());
+        in_parallel(8, batches.map(|items| self.write("tweets", items))).await;
+    }
+
+    /// Makes somebody who has a row a celebrity, as if a flip had settled.
+    pub async fn make_celebrity(&self, user: u64) {
+        let steps = [
+            (format!("tier#{user}"), "SET user_id = :user, "),
+            (
+                format!("user#{user}"),
+                "SET user_id = :user, version = :one, ",
+            ),
+        ];
+        for (pk, set) in steps {
+            let mut update = self
+                .dynamo
+                .update_item()
+                .table_name(self.table("users"))
+                .key("pk", text(&pk))
+                .update_expression(format!(
+                    "{set}tier = :tier, epoch = :one, tier_since_ms = :one"
+                ))
+                .expression_attribute_values(":user", number(user))
+                .expression_attribute_values(":tier", text("celebrity"));
+            update = update.expression_attribute_values(":one", number(1));
+            let updated = update.send().await;
+            updated.unwrap_or_else(|e| panic!("{pk} cannot be written: {e:?}"));
+        }
+    }
+
     /// Like [`Self::add_followers`], but as `follow-user` does it: both tables in one transaction, if there is no such
     /// edge. A transaction takes as many edges as it can, because many small ones take a local cloud too long.
     pub async fn follow(&self, followers: &[u64], followee: u64) {

@@ -13,6 +13,7 @@ mod flush;
 mod freeze;
 mod interleavings;
 mod limits;
+mod long_walk;
 mod never_lies;
 mod quiet;
 mod redelivery;

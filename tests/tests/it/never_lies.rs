@@ -1,12 +1,16 @@
 //! What users of feeds complain about most, each answered by a rule: what is new, gaps, read markers, and what a page
 //! says when a part of the system does not answer.
 
+use std::cell::Cell;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use hyper::Method;
 use roost_tests::{
-    Cache, Client, LocalCloud, PATIENCE, User, eventually, expect_equal, expect_timeline, ids,
+    Client, LocalCloud, PATIENCE, User, eventually, expect_equal, expect_timeline, ids,
     in_parallel, keys, newest_first, stretched,
 };
 use serde_json::{Value, json};
@@ -209,16 +213,20 @@ async fn a_read_marker_is_the_same_on_all_devices_and_shows_where_the_reader_cau
     );
 }
 
-async fn signal_redis(cache: &Cache, name: &str) -> String {
-    let server: String = cache.ask(&["INFO", "server"]).await;
-    let pid = server
+/// The process id of the Redis that answers there; `None` where none does.
+fn redis_process(url: &str) -> Option<String> {
+    let address = url.trim_start_matches("redis://").trim_end_matches('/');
+    let mut connection = TcpStream::connect(address).ok()?;
+    connection
+        .set_read_timeout(Some(Duration::from_secs(1)))
+        .ok()?;
+    connection.write_all(b"INFO server\r\nQUIT\r\n").ok()?;
+    let mut server = String::new();
+    connection.read_to_string(&mut server).ok()?;
+    let id = server
         .lines()
-        .find_map(|line| line.strip_prefix("process_id:"))
-        .expect("redis knows its process id")
-        .trim()
-        .to_owned();
-    kill(name, &pid);
-    pid
+        .find_map(|line| line.strip_prefix("process_id:"));
+    id.map(|id| id.trim().to_owned())
 }
 
 fn kill(name: &str, pid: &str) {
@@ -231,34 +239,87 @@ fn kill(name: &str, pid: &str) {
     );
 }
 
-/// Reads for a while. Every answer must be a 200 in under a second; gives those that said they may be incomplete.
-async fn read_for(time: Duration, reader: &User, expected: &[u64]) -> usize {
-    let started = Instant::now();
-    let mut incomplete = 0;
-    while started.elapsed() < time {
-        let asked = Instant::now();
-        let page = reader
-            .get("/v1/home_timeline?limit=10")
-            .await
-            .expect(200)
-            .json();
-        let took = asked.elapsed();
-        assert!(took < Duration::from_secs(1), "an answer took {took:?}");
-        let shown: Vec<String> = page["data"]
-            .as_array()
-            .expect("tweets")
-            .iter()
-            .map(|tweet| tweet["id"].as_str().expect("an id").to_owned())
-            .collect();
-        let wanted: Vec<String> = expected[..10].iter().map(ToString::to_string).collect();
-        assert_eq!(shown, wanted, "the tables know all of it");
-        if page["meta"]["complete"] == false {
-            assert_eq!(page["meta"]["reasons"], json!(["cache_unavailable"]));
-            incomplete += 1;
+/// What readers were answered while something happened to Redis.
+#[derive(Debug, Default)]
+struct Answers {
+    complete: usize,
+    incomplete: usize,
+    slowest: Duration,
+}
+
+/// How long an answer may take, whatever Redis does.
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+
+/// How soon all is normal once Redis is back.
+const NORMAL_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long Redis is gone.
+const GONE: Duration = Duration::from_secs(10);
+
+/// Several devices read until told to stop. Every answer must be a 200 in time with the right tweets on it.
+async fn keep_reading(reader: &User, expected: &[u64], stop: &Cell<bool>) -> Answers {
+    let wanted: Vec<String> = expected[..10].iter().map(ToString::to_string).collect();
+    let device = async || {
+        let mut answers = Answers::default();
+        while !stop.get() {
+            let asked = Instant::now();
+            let answer = reader.get("/v1/home_timeline?limit=10").await;
+            answers.slowest = answers.slowest.max(asked.elapsed());
+            let page = answer.expect(200).json();
+            let tweets = page["data"].as_array().expect("tweets");
+            let shown: Vec<&str> = tweets
+                .iter()
+                .map(|tweet| tweet["id"].as_str().expect("an id"))
+                .collect();
+            assert_eq!(shown, wanted, "the tables know all of it");
+            if page["meta"]["complete"] == true {
+                answers.complete += 1;
+            } else {
+                assert_eq!(page["meta"]["reasons"], json!(["cache_unavailable"]));
+                answers.incomplete += 1;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    incomplete
+        answers
+    };
+    let answers = join_all((0..3).map(|_| device())).await;
+    let all = answers.into_iter().reduce(|a, b| Answers {
+        complete: a.complete + b.complete,
+        incomplete: a.incomplete + b.incomplete,
+        slowest: a.slowest.max(b.slowest),
+    });
+    let all = all.expect("three devices");
+    println!("{all:?}");
+    assert!(
+        all.slowest < stretched(ANSWER_WITHIN),
+        "an answer took {:?}",
+        all.slowest
+    );
+    all
+}
+
+/// Reads while `work` is under way.
+async fn read_during(reader: &User, expected: &[u64], work: impl Future<Output = ()>) -> Answers {
+    let stop = Cell::new(false);
+    let working = async {
+        work.await;
+        stop.set(true);
+    };
+    tokio::join!(keep_reading(reader, expected, &stop), working).0
+}
+
+/// Redis is there again, and so are complete pages, soon and from now on.
+async fn expect_normal(reader: &User, expected: &[u64]) {
+    eventually(NORMAL_WITHIN, "pages are complete again", || async {
+        // As many at once as there were readers, so that no sandbox is left out.
+        let pages = in_parallel(3, (0..6).map(|_| reader.newest())).await;
+        let incomplete = pages.iter().filter(|page| !page.meta.complete).count();
+        roost_tests::expect_equal("incomplete pages", incomplete, 0)
+    })
+    .await;
+    let after = tokio::time::sleep(Duration::from_secs(1));
+    let answers = read_during(reader, expected, after).await;
+    assert_eq!(answers.incomplete, 0, "incomplete although Redis is back");
 }
 
 #[tokio::test]
@@ -266,37 +327,23 @@ async fn a_redis_that_hangs_costs_neither_errors_nor_seconds() {
     let Some(cloud) = LocalCloud::for_test(&[]).await else {
         return;
     };
-    let roost = cloud.client();
-    let Some(cache) = roost.cache().await else {
-        return;
-    };
-    let (reader, _, posted) = reader_of(roost, 30).await;
-    assert_eq!(
-        read_for(Duration::from_millis(300), &reader, &posted).await,
-        0
-    );
+    let (reader, _, posted) = reader_of(cloud.client(), 30).await;
+    let before = tokio::time::sleep(Duration::from_millis(500));
+    let answers = read_during(&reader, &posted, before).await;
+    assert_eq!(answers.incomplete, 0, "incomplete although all is well");
 
-    let pid = signal_redis(&cache, "STOP").await;
-    let incomplete = read_for(Duration::from_secs(4), &reader, &posted).await;
-    kill("CONT", &pid);
+    let redis = redis_process(&cloud.environment()["REDIS_URL"]).expect("Redis answers");
+    kill("STOP", &redis);
+    let answers = read_during(&reader, &posted, tokio::time::sleep(GONE)).await;
+    kill("CONT", &redis);
+    assert_eq!(answers.complete, 0, "complete although Redis hangs");
     assert!(
-        incomplete > 10,
-        "only {incomplete} pages said that the cache is gone"
+        answers.incomplete > 50,
+        "only {} answers in {GONE:?}",
+        answers.incomplete
     );
 
-    eventually(
-        Duration::from_secs(2),
-        "pages are complete again",
-        || async {
-            let page = reader.newest().await;
-            if page.meta.complete {
-                Ok(())
-            } else {
-                Err("still incomplete".to_owned())
-            }
-        },
-    )
-    .await;
+    expect_normal(&reader, &posted).await;
 }
 
 #[tokio::test]
@@ -304,26 +351,37 @@ async fn a_redis_that_dies_and_comes_back_empty_costs_no_errors() {
     let Some(cloud) = LocalCloud::for_test(&[]).await else {
         return;
     };
-    let roost = cloud.client();
-    let Some(cache) = roost.cache().await else {
-        return;
-    };
-    let (reader, _, posted) = reader_of(roost, 30).await;
-    signal_redis(&cache, "KILL").await;
-    read_for(Duration::from_secs(2), &reader, &posted).await;
-    eventually(
-        Duration::from_secs(4),
-        "pages are complete again",
-        || async {
-            let page = reader.newest().await;
-            if page.meta.complete {
-                Ok(())
-            } else {
-                Err("still incomplete".to_owned())
+    let (reader, _, posted) = reader_of(cloud.client(), 30).await;
+    let url = cloud.environment()["REDIS_URL"].clone();
+    // The local cloud starts it again, empty, and it dies again as soon as it answers.
+    let dying = async {
+        let (started, mut deaths) = (Instant::now(), 0);
+        while started.elapsed() < GONE {
+            if let Some(redis) = redis_process(&url) {
+                kill("KILL", &redis);
+                deaths += 1;
             }
-        },
-    )
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        println!("{deaths} deaths");
+        assert!(deaths > 3, "only {deaths} deaths");
+    };
+    let answers = read_during(&reader, &posted, dying).await;
+    assert!(answers.incomplete > 0, "nobody noticed");
+    eventually(PATIENCE, "Redis is back", || async {
+        redis_process(&url).map(drop).ok_or("not yet".to_owned())
+    })
     .await;
+
+    expect_normal(&reader, &posted).await;
+    // Not only from the tables: there is a list again.
+    let cache = cloud.client().cache().await.expect("Redis answers");
+    let lists = cache.home_timelines(&[reader.id]).await;
+    assert!(
+        lists[0].len() > 30,
+        "{} entries in the list",
+        lists[0].len()
+    );
 }
 
 #[tokio::test]

@@ -114,7 +114,7 @@ impl Stores {
         Counts::new(&self.aws, &self.config).expect("a configuration")
     }
 
-    async fn redis<T: FromRedisValue>(&self, command: &Cmd) -> T {
+    pub(crate) async fn redis<T: FromRedisValue>(&self, command: &Cmd) -> T {
         let answer = self
             .redis
             .raw(command.clone())

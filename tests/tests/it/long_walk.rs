@@ -1,0 +1,171 @@
+//! A timeline has no artificial end: 300 authors with 5 tweets each and 10 celebrities with 1,000 each are 11,500 tweets,
+//! and a walk meets every one of them once, in order, whatever becomes of the caches on the way.
+
+use std::time::Instant;
+
+use redis::cmd;
+use roost_tests::Client;
+use shared::domain::{PageSize, TweetId, UserId};
+use shared::flows::rebuild::Rebuilds;
+use shared::runtime::now_millis;
+
+use crate::quiet::Quiet;
+use crate::stores::{someone, tweet_at};
+
+const AUTHORS: usize = 300;
+const CELEBRITIES: usize = 10;
+const PAGE: usize = 50;
+/// Every so many pages something is lost.
+const CALM: usize = 7;
+
+struct LongTimeline {
+    quiet: Quiet,
+    me: UserId,
+    celebrities: Vec<UserId>,
+    /// Newest first.
+    expected: Vec<TweetId>,
+}
+
+/// The tweets of all authors mixed, half a minute apart.
+async fn given_a_long_timeline() -> Option<LongTimeline> {
+    let quiet = Quiet::beside(Client::shared().await).await?;
+    let me = someone();
+    let authors: Vec<UserId> = (0..AUTHORS + CELEBRITIES).map(|_| someone()).collect();
+    let ids: Vec<u64> = authors.iter().map(|author| author.get()).collect();
+    quiet.tables.add_profiles(&ids).await;
+    quiet.tables.add_following(me.get(), &ids).await;
+    let (celebrities, normal) = authors.split_at(CELEBRITIES);
+    for celebrity in celebrities {
+        quiet.tables.make_celebrity(celebrity.get()).await;
+    }
+    let of = |authors: &[UserId], tweets: usize| authors.repeat(tweets);
+    let mut authors_of_tweets = [of(celebrities, 1_000), of(normal, 5)].concat();
+    fastrand::Rng::with_seed(4).shuffle(&mut authors_of_tweets);
+    let newest = now_millis() - 60_000;
+    let tweets: Vec<(u64, u64)> = authors_of_tweets
+        .iter()
+        .zip(0..)
+        .map(|(author, n)| (author.get(), tweet_at(newest - n * 30_000, 0).get()))
+        .collect();
+    quiet.tables.add_tweets(&tweets).await;
+    let expected: Vec<TweetId> = tweets.iter().map(|(_, id)| TweetId::new(*id)).collect();
+    assert_eq!(expected.len(), 11_500);
+    Some(LongTimeline {
+        me,
+        celebrities: celebrities.to_vec(),
+        expected,
+        quiet,
+    })
+}
+
+impl LongTimeline {
+    /// Goes from the first page to the last. `between` is told how many tweets were met before each page.
+    async fn expect_walk(&self, what: &str, mut between: impl AsyncFnMut(usize)) {
+        let started = Instant::now();
+        let size = PageSize::parse(&PAGE.to_string()).expect("a size");
+        let (mut met, mut below) = (0, None);
+        loop {
+            between(met).await;
+            // A sandbox of its own for each page: what is lost in Redis is not found in memory.
+            let page = self.quiet.home().page(self.me, below, size, None).await;
+            let page = page.expect("a page, where no tag is known");
+            assert!(
+                page.troubles.is_empty(),
+                "{what}: a page behind {met} tweets says {:?}",
+                page.troubles
+            );
+            let shown: Vec<TweetId> = page.tweets.iter().map(|tweet| tweet.id).collect();
+            let expected = &self.expected[met..self.expected.len().min(met + PAGE)];
+            assert_eq!(shown, expected, "{what}: the page behind {met} tweets");
+            met += shown.len();
+            below = shown.last().copied();
+            if !page.more {
+                break;
+            }
+        }
+        assert_eq!(met, self.expected.len(), "{what}: the walk ends early");
+        println!("{what}: {met} tweets in {:?}", started.elapsed());
+    }
+
+    async fn lose(&self, keys: &[String]) {
+        let _: u64 = self.quiet.stores.redis(cmd("DEL").arg(keys)).await;
+    }
+
+    fn key(&self, name: &str) -> String {
+        format!("{name}:{{{}}}", self.me)
+    }
+
+    fn feeds(&self, authors: &[UserId]) -> Vec<String> {
+        let key = |author| format!("user:{{{author}}}:tweets");
+        authors.iter().map(key).collect()
+    }
+
+    async fn fill(&self) {
+        let (stores, redis) = (&self.quiet.stores, self.quiet.stores.redis.clone());
+        let rebuilds = Rebuilds::new(&stores.aws, redis, stores.users(), &stores.config);
+        let rebuilds = rebuilds.expect("a configuration");
+        rebuilds.fill(self.me).await.expect("a list that is filled");
+    }
+}
+
+#[tokio::test]
+async fn a_walk_meets_each_of_11_500_tweets_once_whatever_is_lost_on_the_way() {
+    let Some(long) = given_a_long_timeline().await else {
+        return;
+    };
+    let started = Instant::now();
+    long.expect_walk("nothing cached at first", async |met| {
+        if met == PAGE {
+            long.fill().await;
+        }
+    })
+    .await;
+
+    let mut losses = 0;
+    let timelines = long.quiet.stores.timelines();
+    let list = long.key("home_timeline");
+    long.expect_walk("something lost every few pages", async |met| {
+        if met % (CALM * PAGE) != 0 {
+            // Whoever was rebuilding the list is through, or gone.
+            return long.lose(&[long.key("rebuild")]).await;
+        }
+        losses += 1;
+        match losses % 9 {
+            // Trimmed.
+            0 => {
+                let mut trim = cmd("LTRIM");
+                trim.arg(&list).arg(0).arg(299);
+                let _: String = long.quiet.stores.redis(&trim).await;
+            }
+            // Evicted, one by one.
+            1 => long.lose(std::slice::from_ref(&list)).await,
+            2 => long.fill().await,
+            3 => long.lose(&long.feeds(&long.celebrities[..5])).await,
+            4 => long.lose(&[long.key("my_celebs")]).await,
+            5 => {
+                let next = long.expected[met..].iter().take(3 * PAGE);
+                let cards: Vec<String> = next.map(|tweet| format!("tweet:{{{tweet}}}")).collect();
+                long.lose(&cards).await;
+            }
+            // Half rebuilt, by somebody who is still at it, and by somebody who is gone.
+            half @ (6 | 7) => {
+                long.lose(&[list.clone(), long.key("rebuild")]).await;
+                let begun = timelines.begin_rebuild(long.me).await;
+                assert!(begun.expect("Redis answers").is_some());
+                if half == 7 {
+                    long.lose(&[long.key("rebuild")]).await;
+                }
+            }
+            // All of it.
+            _ => {
+                let names = ["home_timeline", "my_celebs", "unfollowed", "marker"];
+                let mut keys = names.map(|name| long.key(name)).to_vec();
+                keys.extend(long.feeds(&long.celebrities));
+                long.lose(&keys).await;
+            }
+        }
+    })
+    .await;
+    println!("{losses} losses; both walks took {:?}", started.elapsed());
+    assert!(losses > 20, "only {losses} losses");
+}
