@@ -166,9 +166,13 @@ impl Window {
             return Self::Missing;
         };
         let mut floor = TweetId::first_at(last.tweet.millis() + LATE_MS);
+        let mut end = end;
         if ListEnd::from_entry(last).is_some() {
             entries.pop();
             floor = ALL_KNOWN;
+            // The two are read one after the other, and the list may have been filled in between. What was read of it
+            // is as whole as the end says that was read with it.
+            end = last;
         }
         // What is below the floor of an unfinished list stands in it by chance, so the end counts for every window.
         match ListEnd::from_entry(end) {
@@ -398,6 +402,11 @@ mod tests {
             Window::new(vec![entry(5, 1)], Some(building)),
             Window::Building,
             "also where the window does not reach the end"
+        );
+        assert_eq!(
+            Window::new(vec![building], Some(bottom)),
+            Window::Building,
+            "also where the list was filled right after the window was read"
         );
         assert_eq!(
             Window::new(vec![entry(5, 1), bottom], Some(bottom)),

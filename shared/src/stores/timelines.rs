@@ -92,12 +92,13 @@ impl Timelines {
         let answers: Vec<Value> = self
             .redis
             .run([
+                // The end first: a list that is filled in between is then taken for less whole than it is, not for more.
+                last_entry(user),
                 cmd("LRANGE")
                     .arg(keys::home_timeline(user))
                     .arg(0)
                     .arg(last)
                     .take(),
-                last_entry(user),
                 cmd("SMEMBERS").arg(keys::unfollowed(user)).take(),
                 cmd("SMEMBERS").arg(keys::my_celebs(user)).take(),
                 cmd("HGET")
@@ -112,8 +113,8 @@ impl Timelines {
             .inspect_err(|_| metrics::CACHE_MISSES.add(1))?;
         let mut answers = answers.into_iter();
         let mut next = || answers.next().unwrap_or(Value::Nil);
-        let entries: Vec<Vec<u8>> = from_redis_value(next()).map_err(redis::RedisError::from)?;
         let end: Option<Vec<u8>> = from_redis_value(next()).map_err(redis::RedisError::from)?;
+        let entries: Vec<Vec<u8>> = from_redis_value(next()).map_err(redis::RedisError::from)?;
         let unfollowed: Vec<u64> = from_redis_value(next()).map_err(redis::RedisError::from)?;
         let window = Window::new(decode(&entries)?, decode(end.as_slice())?.pop());
         match window {
@@ -273,7 +274,7 @@ impl Timelines {
             Some(ListEnd::Building(_)) => Unfinished::Whole,
             Some(ListEnd::Filling(filling)) => Unfinished::Rest {
                 filling,
-                room: CAP.saturating_sub(length - 1).max(1),
+                room: CAP.saturating_sub(length.saturating_sub(1)).max(1),
             },
             Some(ListEnd::Bottom) | None => Unfinished::Nothing,
         })
