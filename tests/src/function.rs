@@ -27,6 +27,7 @@ pub struct Function {
     child: Child,
     events: Sender<Value>,
     answers: Mutex<Receiver<Value>>,
+    log: Arc<Mutex<Vec<String>>>,
 }
 
 impl Function {
@@ -51,7 +52,7 @@ impl Function {
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
         );
-        let child = Command::new(beside_the_tests().join(name))
+        let mut child = Command::new(beside_the_tests().join(name))
             .env_clear()
             .envs(environment)
             .env("AWS_LAMBDA_RUNTIME_API", address.to_string())
@@ -62,15 +63,35 @@ impl Function {
             .env("AWS_LAMBDA_LOG_STREAM_NAME", name)
             .env("NO_COLOR", "1")
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .spawn()
             .unwrap_or_else(|e| panic!("{name} does not start: {e}"));
+        let log = Arc::<Mutex<Vec<String>>>::default();
+        if let Some(output) = child.stdout.take() {
+            let log = Arc::clone(&log);
+            thread::spawn(move || {
+                for line in BufReader::new(output).lines().map_while(Result::ok) {
+                    log.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(line);
+                }
+            });
+        }
         Self {
             name: name.to_owned(),
             child,
             events,
             answers: Mutex::new(answers),
+            log,
         }
+    }
+
+    /// What it has logged so far, line by line. The last lines may still be on their way.
+    pub fn log(&self) -> Vec<String> {
+        self.log
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Its answer to one event. Blocks: nothing else may have to happen meanwhile.
@@ -205,7 +226,12 @@ impl RoundTrips {
 
 impl RedisProxy {
     pub fn start(cloud: &LocalCloud) -> Self {
-        let redis = cloud.environment()["REDIS_URL"]
+        Self::before(&cloud.environment()["REDIS_URL"])
+    }
+
+    /// Stands before the Redis at this URL.
+    pub fn before(redis: &str) -> Self {
+        let redis = redis
             .trim_start_matches("redis://")
             .trim_end_matches('/')
             .to_owned();

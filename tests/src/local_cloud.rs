@@ -208,7 +208,7 @@ fn delivery(line: &str, tweet: u64) -> Option<Delivery> {
 }
 
 /// A number out of a log line, be it `"name":1`, `"name":"1"` or `name=1`.
-fn field(line: &str, name: &str) -> Option<u64> {
+pub fn field(line: &str, name: &str) -> Option<u64> {
     line.match_indices(name).find_map(|(start, _)| {
         let starts_here =
             !line[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-');

@@ -340,6 +340,29 @@ impl Tables {
         in_parallel(8, batches.map(|(table, items)| self.write(table, items))).await;
     }
 
+    /// Who follows (the first) whom (the second), as far as those who read need it: nobody is told of their followers.
+    pub async fn add_following_only(&self, edges: &[(u64, u64)]) {
+        let batches = edges.chunks(BATCH).map(|batch| {
+            let items = batch.iter().map(|(who, whom)| edge(*who, *whom));
+            items.collect()
+        });
+        in_parallel(8, batches.map(|items| self.write("following", items))).await;
+    }
+
+    /// Says which user the bearer of a token is: the token's subject and the id.
+    pub async fn add_subjects(&self, subjects: &[(String, u64)]) {
+        let item = |(subject, id): &(String, u64)| {
+            Item::from([
+                ("pk".to_owned(), text(format!("sub#{subject}"))),
+                ("user_id".to_owned(), number(*id)),
+            ])
+        };
+        let batches = subjects
+            .chunks(BATCH)
+            .map(|batch| batch.iter().map(item).collect());
+        in_parallel(8, batches.map(|items| self.write("users", items))).await;
+    }
+
     /// Tweets (author and id) that nobody posted.
     pub async fn add_tweets(&self, tweets: &[(u64, u64)]) {
         let item = |(author, tweet): &(u64, u64)| {

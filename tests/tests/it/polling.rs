@@ -1,0 +1,124 @@
+//! What it costs to ask whether there is anything new.
+
+use std::time::Duration;
+
+use roost_tests::{Client, DynamoProxy, Function, RedisProxy, events};
+use serde_json::{Value, json};
+use shared::runtime::now_millis;
+
+use crate::quiet::Quiet;
+use crate::stores::{someone, tweet_at};
+
+/// Longer than a sandbox keeps feeds in memory.
+const FORGOTTEN: Duration = Duration::from_millis(1_200);
+
+/// A function between proxies.
+struct Watched {
+    function: Function,
+    redis: RedisProxy,
+    dynamodb: DynamoProxy,
+}
+
+impl Watched {
+    fn start(quiet: &Quiet, name: &str) -> Self {
+        let redis = RedisProxy::before(&quiet.environment["REDIS_URL"]);
+        let dynamodb = DynamoProxy::start(&quiet.environment["AWS_ENDPOINT_URL_DYNAMODB"]);
+        let changed = [
+            ("REDIS_URL", redis.url.as_str()),
+            ("AWS_ENDPOINT_URL_DYNAMODB", dynamodb.url.as_str()),
+        ];
+        Self {
+            function: Function::start_in(quiet.environment.clone(), name, &changed),
+            redis,
+            dynamodb,
+        }
+    }
+
+    /// Its answer, and what it asked of Redis in each round trip. It must not ask the tables, nor for any tweet's text
+    /// or author's card.
+    fn invoke_cheaply(&self, event: &Value) -> (Value, Vec<String>) {
+        self.redis.take_round_trips();
+        self.dynamodb.take();
+        let answer = self.function.invoke(event.clone());
+        let tables = self.dynamodb.take();
+        assert!(tables.is_empty(), "it asks the tables: {tables:#?}");
+        let round_trips = self.redis.take_round_trips();
+        for asked in &round_trips {
+            for card in ["tweet", "profile"] {
+                let words: Vec<&str> = asked.split("\r\n").collect();
+                // A command, the length of its key, and the key.
+                let hydrates = words
+                    .windows(3)
+                    .any(|three| three[0] == "GET" && three[2].starts_with(card));
+                assert!(!hydrates, "it hydrates: {asked}");
+            }
+        }
+        (answer, round_trips)
+    }
+}
+
+#[tokio::test]
+async fn asking_for_news_costs_two_round_trips_and_a_304_no_hydration() {
+    let Some(quiet) = Quiet::beside(Client::shared().await).await else {
+        return;
+    };
+    let (me, authors) = (someone(), [(); 30].map(|()| someone().get()));
+    let subject = format!("test|polling|{me}");
+    quiet
+        .tables
+        .add_subjects(&[(subject.clone(), me.get())])
+        .await;
+    quiet.tables.add_profiles(&authors).await;
+    quiet.tables.add_following(me.get(), &authors).await;
+    // Every third one is pulled.
+    for celebrity in authors.iter().step_by(3) {
+        quiet.tables.make_celebrity(*celebrity).await;
+    }
+    let newest = now_millis() - 60_000;
+    let tweets: Vec<(u64, u64)> = (0..90)
+        .map(|n| {
+            (
+                authors[n as usize % 30],
+                tweet_at(newest - n * 1_000, 0).get(),
+            )
+        })
+        .collect();
+    quiet.tables.add_tweets(&tweets).await;
+
+    let news = Watched::start(&quiet, "home-timeline-new");
+    let asking = |since: u64| {
+        let path = format!("/v1/home_timeline/new?since={since}");
+        events::http_request("GET", &path, &subject)
+    };
+    let pages = Watched::start(&quiet, "home-timeline");
+    let reading = events::http_request("GET", "/v1/home_timeline?limit=20", &subject);
+    // The first of each finds out who asks, and fills what is missing.
+    let first = pages.function.invoke(reading.clone());
+    assert_eq!(first["statusCode"], 200, "{first}");
+    news.function.invoke(asking(tweets[50].1));
+
+    for pause in [Duration::ZERO, FORGOTTEN] {
+        for new in [0, 1, 40, 89] {
+            std::thread::sleep(pause);
+            let (answer, round_trips) = news.invoke_cheaply(&asking(tweets[new].1));
+            let body: Value =
+                serde_json::from_str(answer["body"].as_str().unwrap_or_default()).expect("JSON");
+            assert_eq!(body["count"], json!(new), "{body}");
+            assert_eq!(body["complete"], json!(true), "{body}");
+            assert!(
+                !round_trips.is_empty() && round_trips.len() <= 2,
+                "{} round trips for {new} new tweets: {round_trips:#?}",
+                round_trips.len()
+            );
+        }
+        let mut again = reading.clone();
+        again["headers"]["if-none-match"] = first["headers"]["etag"].clone();
+        let (answer, round_trips) = pages.invoke_cheaply(&again);
+        assert_eq!(answer["statusCode"], 304, "{answer}");
+        assert!(
+            !round_trips.is_empty() && round_trips.len() <= 3,
+            "{} round trips for a 304: {round_trips:#?}",
+            round_trips.len()
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! Everybody comes at once, and Redis is empty.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use roost_tests::{DynamoProxy, Function, LocalCloud, events, eventually, expect_equal, field};
+use serde_json::Value;
+use shared::runtime::now_millis;
+
+use crate::quiet::Quiet;
+use crate::stores::{someone, tweet_at};
+
+const READERS: usize = 1_000;
+const DEVICES: usize = 2;
+/// Authors that one reader follows.
+const FOLLOWED: usize = 10;
+const AUTHORS: usize = 100;
+const TWEETS_OF_ONE: usize = 20;
+/// Functions that answer at the same time.
+const SANDBOXES: usize = 6;
+const PAGE: usize = 20;
+
+/// What one reader may cost the tables: whom they follow, the newest tweets of each author and of themselves, who they
+/// are, how far they have read, the authors' tiers, and the tweets and authors on the page.
+const READS_OF_ONE: usize = 1 + FOLLOWED + 1 + 5;
+
+struct Reader {
+    id: u64,
+    subject: String,
+    /// The newest page.
+    expected: Vec<u64>,
+}
+
+/// Everybody follows some authors, each their own selection.
+async fn given_readers(quiet: &Quiet) -> Vec<Reader> {
+    let authors: Vec<u64> = (0..AUTHORS).map(|_| someone().get()).collect();
+    quiet.tables.add_profiles(&authors).await;
+    let newest = now_millis() - 60_000;
+    let tweets: Vec<(u64, u64)> = (0..AUTHORS * TWEETS_OF_ONE)
+        .map(|n| {
+            (
+                authors[n % AUTHORS],
+                tweet_at(newest - 1_000 * n as u64, 0).get(),
+            )
+        })
+        .collect();
+    quiet.tables.add_tweets(&tweets).await;
+    let reader = |n: usize| {
+        let id = someone().get();
+        let followed = |author: u64| {
+            let distance = (authors.iter().position(|other| *other == author))
+                .map_or(AUTHORS, |position| {
+                    (position + AUTHORS - n % AUTHORS) % AUTHORS
+                });
+            // Every seventh from the n-th on.
+            distance % 7 == 0 && distance / 7 < FOLLOWED
+        };
+        let newest = tweets.iter().filter(|(author, _)| followed(*author));
+        let expected: Vec<u64> = newest.map(|(_, tweet)| *tweet).take(PAGE).collect();
+        let edges: Vec<(u64, u64)> = authors
+            .iter()
+            .filter(|author| followed(**author))
+            .map(|author| (id, *author))
+            .collect();
+        assert_eq!(edges.len(), FOLLOWED);
+        let subject = format!("test|stampede|{id}");
+        (
+            Reader {
+                id,
+                subject,
+                expected,
+            },
+            edges,
+        )
+    };
+    let (readers, edges): (Vec<Reader>, Vec<_>) = (0..READERS).map(reader).unzip();
+    let subjects: Vec<(String, u64)> = readers
+        .iter()
+        .map(|reader| (reader.subject.clone(), reader.id))
+        .collect();
+    quiet.tables.add_subjects(&subjects).await;
+    quiet.tables.add_following_only(&edges.concat()).await;
+    readers
+}
+
+/// What a reader was answered.
+struct Answer {
+    page: Vec<u64>,
+    complete: bool,
+    took: Duration,
+}
+
+fn read(function: &Function, reader: &Reader) -> Answer {
+    let path = format!("/v1/home_timeline?limit={PAGE}");
+    let asked = Instant::now();
+    let answer = function.invoke(events::http_request("GET", &path, &reader.subject));
+    let took = asked.elapsed();
+    assert_eq!(answer["statusCode"], 200, "{answer}");
+    let body: Value =
+        serde_json::from_str(answer["body"].as_str().unwrap_or_default()).expect("a page is JSON");
+    let ids = body["data"].as_array().expect("tweets").iter();
+    let page = ids.map(|tweet| tweet["id"].as_str().and_then(|id| id.parse().ok()));
+    let complete = body["meta"]["complete"] == true;
+    assert_eq!(
+        body["meta"]["reasons"].is_null(),
+        complete,
+        "an incomplete page says why: {body}"
+    );
+    Answer {
+        page: page.map(|id| id.expect("an id")).collect(),
+        complete,
+        took,
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_readers_at_once_after_a_flush_get_right_answers_at_a_bounded_cost() {
+    let Some(cloud) = LocalCloud::for_test(&[]).await else {
+        return;
+    };
+    let Some(quiet) = Quiet::beside(cloud.client().clone()).await else {
+        return;
+    };
+    let Some(cache) = cloud.client().cache().await else {
+        return;
+    };
+    let readers = given_readers(&quiet).await;
+    let dynamodb = DynamoProxy::start(&quiet.environment["AWS_ENDPOINT_URL_DYNAMODB"]);
+    let sandboxes: Vec<Function> = (0..SANDBOXES)
+        .map(|_| {
+            let changed = [("AWS_ENDPOINT_URL_DYNAMODB", dynamodb.url.as_str())];
+            Function::start_in(quiet.environment.clone(), "home-timeline", &changed)
+        })
+        .collect();
+    // Some have a list, and lose it.
+    for (sandbox, reader) in sandboxes.iter().zip(&readers) {
+        read(sandbox, reader);
+    }
+    cache.flush().await;
+    dynamodb.take();
+    let logged = || sandboxes.iter().flat_map(Function::log);
+    let before = logged().filter(|line| line.contains("rebuilt")).count();
+
+    // One reader's devices come next to each other, so two sandboxes have them at the same time.
+    let queue = Mutex::new(readers.iter().flat_map(|reader| [reader; DEVICES]));
+    let started = Instant::now();
+    let answers: Vec<(&Reader, Answer)> = std::thread::scope(|scope| {
+        let serving: Vec<_> = sandboxes
+            .iter()
+            .map(|sandbox| {
+                scope.spawn(|| {
+                    let next = || queue.lock().expect("nobody panics here").next();
+                    let answer = |reader| (reader, read(sandbox, reader));
+                    std::iter::from_fn(next).map(answer).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        let served = serving.into_iter().map(|thread| thread.join());
+        served
+            .flat_map(|answers| answers.expect("a sandbox that answers"))
+            .collect()
+    });
+    let took = started.elapsed();
+
+    assert_eq!(answers.len(), READERS * DEVICES);
+    for (reader, answer) in &answers {
+        assert_eq!(answer.page, reader.expected, "the page of {}", reader.id);
+    }
+    let incomplete = answers
+        .iter()
+        .filter(|(_, answer)| !answer.complete)
+        .count();
+    let slowest = answers.iter().map(|(_, answer)| answer.took).max();
+    let reads = dynamodb.take().len();
+
+    // Every reader's list was rebuilt once, by one of the two devices.
+    let rebuilds = || {
+        let mut rebuilds: HashMap<u64, Vec<u64>> = HashMap::new();
+        for line in logged().filter(|line| line.contains("timeline rebuilt")) {
+            let user = field(&line, "user_id").expect("a rebuild says whose");
+            let queries = field(&line, "queries").expect("a rebuild says what it cost");
+            rebuilds.entry(user).or_default().push(queries);
+        }
+        rebuilds
+    };
+    eventually(Duration::from_secs(5), "everything is logged", || async {
+        let logged: usize = rebuilds().values().map(Vec::len).sum();
+        expect_equal("rebuilds", logged.max(READERS + before), logged)
+    })
+    .await;
+    let rebuilds = rebuilds();
+    let warmed = |id: u64| readers[..SANDBOXES].iter().any(|reader| reader.id == id);
+    let twice: Vec<_> = rebuilds
+        .iter()
+        .filter(|(id, times)| times.len() > 1 + usize::from(warmed(**id)))
+        .collect();
+    let queries = rebuilds.values().flatten().max();
+    println!(
+        "{} answers in {took:?}, the slowest in {slowest:?}, {incomplete} incomplete; {} rebuilds, at most {queries:?} \
+         queries each; {:.1} DynamoDB reads a reader",
+        answers.len(),
+        rebuilds.len(),
+        reads as f64 / READERS as f64
+    );
+    assert!(twice.is_empty(), "rebuilt twice at once: {twice:?}");
+    assert!(
+        queries.is_some_and(|queries| *queries <= FOLLOWED as u64 + 1),
+        "a rebuild took {queries:?} queries"
+    );
+    assert!(
+        reads <= READERS * READS_OF_ONE,
+        "{reads} reads for {READERS} readers, which is more than {READS_OF_ONE} each"
+    );
+    assert_eq!(incomplete, 0, "incomplete pages, although nothing failed");
+}
