@@ -431,21 +431,6 @@ impl Tables {
         }
     }
 
-    /// Tweets that nobody posted.
-    pub async fn add_tweets(&self, author: u64, ids: &[u64]) {
-        let tweet = |id: u64| {
-            Item::from([
-                ("author_id".to_owned(), number(author)),
-                ("tweet_id".to_owned(), number(id)),
-                ("text".to_owned(), text(format!("fabricated {id}"))),
-            ])
-        };
-        let batches = ids
-            .chunks(BATCH)
-            .map(|ids| ids.iter().map(|id| tweet(*id)).collect());
-        in_parallel(8, batches.map(|items| self.write("tweets", items))).await;
-    }
-
     /// Where any of these words is found in any attribute of any item of all tables.
     pub async fn mentions(&self, words: &[String]) -> Vec<String> {
         let mut found = Vec::new();

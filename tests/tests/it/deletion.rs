@@ -112,8 +112,8 @@ async fn an_account_with_5000_followers_and_2000_tweets_leaves_nothing_behind_al
             .expect(201);
     }
     let first = ada.id - 1_000_000;
-    let tweets: Vec<u64> = (first..first + 1_980).collect();
-    tables.add_tweets(ada.id, &tweets).await;
+    let tweets: Vec<(u64, u64)> = (first..first + 1_980).map(|id| (ada.id, id)).collect();
+    tables.add_tweets(&tweets).await;
     // Everybody has read, so that there is something of hers in all caches.
     in_parallel(5, fans.iter().map(User::newest)).await;
     ada.newest().await;
@@ -124,7 +124,7 @@ async fn an_account_with_5000_followers_and_2000_tweets_leaves_nothing_behind_al
     })
     .await;
     in_parallel(5, fans.iter().map(User::newest)).await;
-    let body = json!({ "last_read_id": tweets[0].to_string(), "version": 0 });
+    let body = json!({ "last_read_id": first.to_string(), "version": 0 });
     ada.call(Method::PUT, "/v1/home_timeline/marker")
         .json(&body)
         .send()
