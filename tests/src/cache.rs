@@ -131,6 +131,14 @@ impl Cache {
         found
     }
 
+    /// Puts an entry at the head of a list.
+    pub async fn push(&self, user: u64, entry: &[u8]) {
+        let mut push = redis::cmd("LPUSH");
+        push.arg(home_timeline(user)).arg(entry);
+        let pushed = push.query_async::<i64>(&mut self.0.clone()).await;
+        pushed.expect("LPUSH");
+    }
+
     /// The lists of these users as they are; empty where there is none.
     pub async fn home_timelines(&self, users: &[u64]) -> Vec<Vec<Vec<u8>>> {
         let mut lists = Vec::with_capacity(users.len());

@@ -151,6 +151,11 @@ impl LocalCloud {
         self.target.environment().expect("a local cloud writes env")
     }
 
+    /// Everything that the cloud and its functions have written so far.
+    pub fn log(&self) -> String {
+        self.target.log.as_deref().map(read_log).unwrap_or_default()
+    }
+
     /// What the log says of counting follows.
     pub fn counted(&self) -> Vec<Counted> {
         let log = self.target.log.as_deref().map(read_log).unwrap_or_default();

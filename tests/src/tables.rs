@@ -10,6 +10,12 @@ use aws_sdk_dynamodb::types::{
     WriteRequest,
 };
 
+use shared::domain::UserId;
+use shared::flows::oracle;
+use shared::runtime::aws::Aws;
+use shared::runtime::config::Config;
+use shared::stores::{Follows, Tweets};
+
 use crate::patience::in_parallel;
 use crate::target::Target;
 use crate::user::User;
@@ -41,6 +47,7 @@ pub struct Counts {
 #[derive(Clone, Debug)]
 pub struct Tables {
     dynamo: Dynamo,
+    sdk: SdkConfig,
     stack: String,
 }
 
@@ -84,6 +91,7 @@ impl Tables {
         let config = sdk_config(target.endpoints.dynamodb.as_deref()?).await;
         Some(Self {
             dynamo: Dynamo::new(&config),
+            sdk: config,
             stack: target.stack.clone(),
         })
     }
@@ -97,6 +105,7 @@ impl Tables {
     pub async fn without_streams(&self, stack: &str) -> Self {
         let copies = Self {
             dynamo: self.dynamo.clone(),
+            sdk: self.sdk.clone(),
             stack: stack.to_owned(),
         };
         for name in ["users", "followers", "following", "tweets", "ledger"] {
@@ -178,16 +187,19 @@ impl Tables {
 
     /// The oracle: everything of one's own and of those whom one follows, newest first.
     pub async fn home_timeline_of(&self, user: u64) -> Vec<u64> {
-        let mut authors = self.following_of(user).await;
-        authors.insert(user);
-        let mut tweets: Vec<u64> =
-            in_parallel(8, authors.iter().map(|author| self.tweets_of(*author)))
-                .await
-                .into_iter()
-                .flatten()
-                .collect();
-        tweets.sort_unstable_by(|a, b| b.cmp(a));
-        tweets
+        let config = Config::from([
+            ("FOLLOWERS_TABLE", self.table("followers").as_str()),
+            ("FOLLOWING_TABLE", self.table("following").as_str()),
+            ("TWEETS_TABLE", self.table("tweets").as_str()),
+            ("LEDGER_TABLE", self.table("ledger").as_str()),
+        ]);
+        let aws = Aws::from(self.sdk.clone());
+        let follows = Follows::new(&aws, &config).expect("a configuration");
+        let tweets = Tweets::new(&aws, &config).expect("a configuration");
+        let everything = usize::MAX;
+        let entries = oracle::home_timeline(&follows, &tweets, UserId::new(user), everything).await;
+        let entries = entries.expect("the tables answer");
+        entries.iter().map(|entry| entry.tweet.get()).collect()
     }
 
     /// Complains unless both tables have the same edges between these people, and gives those edges by followee.

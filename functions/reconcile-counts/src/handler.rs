@@ -6,6 +6,9 @@ use shared::stores::drifts::Drift;
 use shared::stores::users::UserRow;
 use shared::stores::{Cards, Drifts, Follows, Tiers, Users};
 
+/// Under which name the position is remembered.
+const JOB: &str = "reconcile-counts";
+
 pub(crate) struct ReconcileCounts {
     pub(crate) users: Users,
     pub(crate) follows: Follows,
@@ -22,7 +25,7 @@ impl ReconcileCounts {
     pub(crate) async fn handle(&self) -> Result<()> {
         let (rows, next) = self
             .users
-            .scan(self.drifts.position().await?, self.sample)
+            .scan(self.drifts.position(JOB).await?, self.sample)
             .await?;
         let (users, mut repaired, mut right) = (rows.len(), 0, Vec::new());
         for row in rows {
@@ -34,10 +37,9 @@ impl ReconcileCounts {
         }
         // Nobody flips on a count that is in doubt.
         tiers::review(&self.tiers, &self.users, &self.cards, &self.policy, &right).await?;
-        self.drifts.set_position(next).await?;
+        self.drifts.set_position(JOB, next).await?;
         tracing::info!(users, repaired, "counts reconciled");
         metrics::COUNT_DRIFTS_REPAIRED.add(repaired);
-        metrics::flush();
         Ok(())
     }
 

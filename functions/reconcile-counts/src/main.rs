@@ -2,9 +2,7 @@
 
 mod handler;
 
-use lambda_runtime::{LambdaEvent, service_fn};
-use serde_json::Value;
-use shared::runtime::{aws::Aws, config::Config, telemetry};
+use shared::runtime::{aws::Aws, config::Config, schedule, telemetry};
 use shared::stores::{Cards, Drifts, Follows, Redis, Tiers, Users, tiers::policy};
 
 #[tokio::main(flavor = "current_thread")]
@@ -21,8 +19,5 @@ async fn main() -> Result<(), lambda_runtime::Error> {
         policy: policy(&config)?,
         sample: config.reconcile_sample()?,
     };
-    lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
-        handler.handle().await.map_err(lambda_runtime::Error::from)
-    }))
-    .await
+    schedule::serve(async || handler.handle().await).await
 }

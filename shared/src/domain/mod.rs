@@ -3,6 +3,7 @@
 //! Nothing here names AWS, Redis or a clock: whoever calls brings the time and the data. Types are made by `parse`,
 //! so what exists has been checked.
 
+pub mod audit;
 pub mod entry;
 pub mod event;
 pub mod id;

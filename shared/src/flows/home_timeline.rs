@@ -195,6 +195,14 @@ impl HomeTimelines {
         })
     }
 
+    /// For who reads in somebody else's place.
+    pub fn unnoticed(self) -> Self {
+        Self {
+            timelines: self.timelines.unnoticed(),
+            ..self
+        }
+    }
+
     /// The page below an id, or the newest. `None` where the client has it already, as `known_tag` says; finding that
     /// out reads no tweet.
     pub async fn page(

@@ -1,10 +1,12 @@
 //! Steps that more than one function takes.
 
+pub mod audit;
 pub mod edges;
 pub mod erase;
 pub mod fan_out;
 pub mod feeds;
 pub mod home_timeline;
+pub mod oracle;
 pub mod pull;
 pub mod rebuild;
 pub mod tiers;

@@ -111,6 +111,11 @@ impl Config {
         Ok(usize::try_from(self.positive("RECONCILE_SAMPLE")?).unwrap_or(usize::MAX))
     }
 
+    /// Users that one audit looks at.
+    pub fn audit_sample(&self) -> Result<usize> {
+        Ok(usize::try_from(self.positive("AUDIT_SAMPLE")?).unwrap_or(usize::MAX))
+    }
+
     /// Valkey or Redis, as `redis://` or `rediss://` URL.
     pub fn redis_url(&self) -> Result<&str> {
         self.text("REDIS_URL")

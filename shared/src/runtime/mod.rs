@@ -5,6 +5,7 @@ pub mod batch;
 pub mod config;
 pub mod http;
 pub mod metrics;
+pub mod schedule;
 pub mod telemetry;
 
 use std::time::{SystemTime, UNIX_EPOCH};

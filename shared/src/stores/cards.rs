@@ -180,6 +180,29 @@ impl Cards {
             .map(drop)
     }
 
+    /// Forgets what is cached of these tweets, tombstones too: the table knows.
+    pub async fn forget_tweets(&self, tweets: &[TweetId]) -> Result<()> {
+        let deletes = tweets
+            .iter()
+            .map(|tweet| cmd("DEL").arg(keys::tweet(*tweet)).take());
+        self.redis
+            .run::<Value>(deletes.collect::<Vec<_>>())
+            .await
+            .map(drop)
+    }
+
+    /// Forgets the feeds and the tiers of these authors.
+    pub async fn forget_feeds(&self, authors: &BTreeSet<UserId>) -> Result<()> {
+        let deletes = authors.iter().map(|author| {
+            let keys = [keys::feed, keys::feed_fill, keys::user_counts];
+            cmd("DEL").arg(keys.map(|key| key(*author)).to_vec()).take()
+        });
+        self.redis
+            .run::<Value>(deletes.collect::<Vec<_>>())
+            .await
+            .map(drop)
+    }
+
     /// Forgets everything that is kept under a user's id.
     pub async fn forget_user(&self, user: UserId) -> Result<()> {
         self.redis

@@ -1,4 +1,4 @@
-//! What the reconciliation of counts remembers between its runs, in the `ledger` table.
+//! What scheduled functions remember between their runs, in the `ledger` table.
 
 use aws_sdk_dynamodb::Client;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,6 @@ use crate::runtime::config::Config;
 use crate::{Result, runtime};
 
 const SECONDS: u64 = 7 * 24 * 3600;
-const POSITION: &str = "reconcile";
 
 #[derive(Clone)]
 pub struct Drifts {
@@ -35,7 +34,7 @@ struct DriftRow {
     expires_at: u64,
 }
 
-/// `reconcile`: where the last run stopped.
+/// `position#<job>`: where the last run of a scheduled function stopped.
 #[derive(Serialize, Deserialize)]
 struct PositionRow {
     pk: String,
@@ -79,17 +78,18 @@ impl Drifts {
         delete.send().await.map_err(failed("DeleteItem")).map(drop)
     }
 
-    pub async fn position(&self) -> Result<Option<String>> {
+    /// Where a job's last run stopped.
+    pub async fn position(&self, job: &str) -> Result<Option<String>> {
         Ok(self
-            .get::<PositionRow>(POSITION)
+            .get::<PositionRow>(&position_key(job))
             .await?
             .map(|row| row.after)
             .filter(|after| !after.is_empty()))
     }
 
-    pub async fn set_position(&self, after: Option<String>) -> Result<()> {
+    pub async fn set_position(&self, job: &str, after: Option<String>) -> Result<()> {
         self.put(&PositionRow {
-            pk: POSITION.to_owned(),
+            pk: position_key(job),
             after: after.unwrap_or_default(),
         })
         .await
@@ -115,6 +115,10 @@ impl Drifts {
             .set_item(Some(to_item(row)?));
         put.send().await.map_err(failed("PutItem")).map(drop)
     }
+}
+
+fn position_key(job: &str) -> String {
+    format!("position#{job}")
 }
 
 fn drift_key(user: UserId) -> String {

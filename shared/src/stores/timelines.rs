@@ -39,6 +39,8 @@ static REMOVE_AUTHOR: LazyLock<Script> =
 pub struct Timelines {
     redis: Redis,
     ttl_seconds: u64,
+    /// Does reading give a list a new lease of life?
+    renews: bool,
 }
 
 /// What a reader finds on its own shard.
@@ -79,7 +81,16 @@ impl Timelines {
         Ok(Self {
             redis,
             ttl_seconds: config.timeline_ttl_seconds()?,
+            renews: true,
         })
+    }
+
+    /// For who looks at other people's lists: theirs live only while they read themselves.
+    pub fn unnoticed(self) -> Self {
+        Self {
+            renews: false,
+            ..self
+        }
     }
 
     /// One round trip: the head of the list, the authors to hide, the authors to pull and how far the user has read,
@@ -89,26 +100,25 @@ impl Timelines {
             Extent::Newest(count) => i64::try_from(count).unwrap_or(i64::MAX) - 1,
             Extent::Whole => -1,
         };
+        let list = keys::home_timeline(user);
+        let mut commands = vec![
+            // The end first: a list that is filled in between is then taken for less whole than it is, not for more.
+            last_entry(user),
+            cmd("LRANGE").arg(&list).arg(0).arg(last).take(),
+            cmd("SMEMBERS").arg(keys::unfollowed(user)).take(),
+            cmd("SMEMBERS").arg(keys::my_celebs(user)).take(),
+            cmd("HGET")
+                .arg(keys::marker(user))
+                .arg("last_read_id")
+                .take(),
+        ];
+        if self.renews {
+            let keys = [list, keys::unfollowed(user), keys::my_celebs(user)];
+            commands.extend(keys.map(|key| self.renew(key)));
+        }
         let answers: Vec<Value> = self
             .redis
-            .run([
-                // The end first: a list that is filled in between is then taken for less whole than it is, not for more.
-                last_entry(user),
-                cmd("LRANGE")
-                    .arg(keys::home_timeline(user))
-                    .arg(0)
-                    .arg(last)
-                    .take(),
-                cmd("SMEMBERS").arg(keys::unfollowed(user)).take(),
-                cmd("SMEMBERS").arg(keys::my_celebs(user)).take(),
-                cmd("HGET")
-                    .arg(keys::marker(user))
-                    .arg("last_read_id")
-                    .take(),
-                self.renew(keys::home_timeline(user)),
-                self.renew(keys::unfollowed(user)),
-                self.renew(keys::my_celebs(user)),
-            ])
+            .run(commands)
             .await
             .inspect_err(|_| metrics::CACHE_MISSES.add(1))?;
         let mut answers = answers.into_iter();
@@ -391,6 +401,21 @@ impl Timelines {
                 .await?;
         }
         Ok(())
+    }
+
+    /// Forgets what is cached of what a user is shown. The next reader makes it anew. Who is hidden stays hidden: an
+    /// entry of theirs may still be on its way.
+    pub async fn forget(&self, user: UserId) -> Result<()> {
+        let keys = [
+            keys::home_timeline,
+            keys::my_celebs,
+            keys::my_celebs_fill,
+            keys::rebuild,
+        ];
+        self.redis
+            .one::<Value>(cmd("DEL").arg(keys.map(|key| key(user)).to_vec()).take())
+            .await
+            .map(drop)
     }
 
     /// From now on no reader shows this author to the user.

@@ -1,0 +1,103 @@
+//! Comparing what some readers are served with what the tables say, and repairing what differs.
+//!
+//! Only people whose list is in Redis are looked at, because only those can be served something wrong from it. Very
+//! young tweets may still be on their way and do not count; what differs otherwise must differ twice, a while apart.
+//! Repair is forgetting: what Redis does not have is read from the tables.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::home_timeline::HomeTimelines;
+use super::oracle;
+use crate::domain::audit::{Difference, compare};
+use crate::domain::{Entry, PageSize, TweetId, UserId};
+use crate::runtime::aws::Aws;
+use crate::runtime::config::Config;
+use crate::runtime::{metrics, now_millis};
+use crate::stores::{Cards, Follows, Redis, Timelines, Tweets, Users};
+use crate::{Error, Result};
+
+/// How old a tweet must be to be missed.
+const SETTLED_MS: u64 = 60_000;
+
+/// Between the two comparisons: longer than a sandbox remembers feeds.
+const SECOND_LOOK: Duration = Duration::from_secs(2);
+
+pub struct Audit {
+    home: HomeTimelines,
+    timelines: Timelines,
+    cards: Cards,
+    follows: Follows,
+    tweets: Tweets,
+}
+
+impl Audit {
+    pub fn new(aws: &Aws, redis: Redis, users: Users, config: &Config) -> Result<Self> {
+        Ok(Self {
+            timelines: Timelines::new(redis.clone(), config)?,
+            cards: Cards::new(redis.clone()),
+            follows: Follows::new(aws, config)?,
+            tweets: Tweets::new(aws, config)?,
+            home: HomeTimelines::new(aws, redis, users, config)?.unnoticed(),
+        })
+    }
+
+    /// Audits those of these users who have a list. Says how many those are, and how many were served something wrong.
+    pub async fn run(&self, users: &[UserId]) -> Result<(usize, usize)> {
+        let active = self.timelines.active(users).await?;
+        let mut suspects = Vec::new();
+        for user in &active {
+            let difference = self.difference(*user).await?;
+            if !difference.is_empty() {
+                suspects.push((*user, difference));
+            }
+        }
+        if !suspects.is_empty() {
+            sleep(SECOND_LOOK).await;
+        }
+        let mut wrong = 0;
+        for (user, first) in suspects {
+            let difference = self.difference(user).await?.both(&first);
+            if !difference.is_empty() {
+                wrong += 1;
+                self.repair(user, &difference).await?;
+            }
+        }
+        metrics::AUDITED_PAGES.add(active.len());
+        metrics::AUDIT_DIFFERENCES.add(wrong);
+        Ok((active.len(), wrong))
+    }
+
+    /// The first page as it is served, against what it has to be.
+    async fn difference(&self, user: UserId) -> Result<Difference> {
+        let size = PageSize::MAX_SIZE;
+        let page = self.home.page(user, None, size, None).await;
+        let page = page.ok_or(Error::GaveUp("reading a page to audit"))?;
+        if !page.troubles.is_empty() {
+            // It says itself that something may be missing.
+            return Ok(Difference::default());
+        }
+        // Read after the page: what was deleted or unfollowed before it was read must not be on it.
+        let truth = oracle::home_timeline(&self.follows, &self.tweets, user, size.get()).await?;
+        let served: Vec<Entry> = page
+            .tweets
+            .iter()
+            .map(|tweet| Entry::new(tweet.id, tweet.author_id))
+            .collect();
+        let settled = TweetId::first_at(now_millis().saturating_sub(SETTLED_MS));
+        Ok(compare(&served, &truth, settled, page.more))
+    }
+
+    async fn repair(&self, user: UserId, difference: &Difference) -> Result<()> {
+        tracing::error!(
+            user_id = %user,
+            missing = ?difference.missing.iter().map(|entry| entry.tweet.get()).collect::<Vec<_>>(),
+            ghosts = ?difference.ghosts.iter().map(|entry| entry.tweet.get()).collect::<Vec<_>>(),
+            "served page differs from the tables"
+        );
+        self.timelines.forget(user).await?;
+        self.cards.forget_tweets(&difference.tweets()).await?;
+        self.cards.forget_feeds(&difference.authors()).await
+    }
+}

@@ -1,0 +1,36 @@
+//! What a home timeline has to be, worked out from the tables by brute force: no cache, no tiers, no cleverness.
+//!
+//! The audit compares served pages with it, and so do the tests.
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use crate::Result;
+use crate::domain::{Entry, UserId};
+use crate::stores::tweets::{NEWEST, OLDEST};
+use crate::stores::{Follows, Tweets};
+
+/// Queries under way at once.
+const CONCURRENCY: usize = 8;
+
+/// The newest `count` tweets of somebody and of everybody they follow, newest first.
+pub async fn home_timeline(
+    follows: &Follows,
+    tweets: &Tweets,
+    user: UserId,
+    count: usize,
+) -> Result<Vec<Entry>> {
+    let mut authors = follows.following(user).await?;
+    authors.push(user);
+    let queries: Vec<_> = authors
+        .into_iter()
+        .map(|author| tweets.newest_entries(author, OLDEST, NEWEST, count))
+        .collect();
+    let found: Vec<Vec<Entry>> = stream::iter(queries)
+        .buffer_unordered(CONCURRENCY)
+        .try_collect()
+        .await?;
+    let mut entries = found.concat();
+    entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.tweet));
+    entries.truncate(count);
+    Ok(entries)
+}
