@@ -4,8 +4,10 @@
 //! that they serve.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,7 +17,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::local_cloud::{LocalCloud, beside_the_tests, signal};
+use crate::local_cloud::{LocalCloud, beside_the_tests, fresh_folder, signal};
 use crate::patience::stretched;
 
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
@@ -92,6 +94,11 @@ impl Function {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// The same as one text.
+    pub fn output(&self) -> String {
+        self.log().join("\n")
     }
 
     /// Its answer to one event. Blocks: nothing else may have to happen meanwhile.

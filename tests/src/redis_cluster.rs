@@ -15,6 +15,12 @@ const MASTERS: u16 = 3;
 const SLOTS: u16 = 16_384;
 const START_LIMIT: Duration = Duration::from_secs(20);
 const USER: &str = "roost";
+/// What functions need, and no more.
+const RIGHTS: &str =
+    "-@all +@read +@write +@connection +@scripting +cluster|slots +time -@dangerous";
+/// Nobody is left to stop a server when the tests are killed outright, so the kernel does it where it can.
+const START: &str = "if command -v setpriv >/dev/null; then exec setpriv --pdeathsig KILL -- \"$@\"; else exec \"$@\"; fi";
+const ADMINISTRATOR: &str = "admin";
 const PASSWORD: &str = "not-a-secret";
 
 #[derive(Debug)]
@@ -155,7 +161,8 @@ impl RedisCluster {
                 "--cacert",
             ])
             .arg(&self.ca_cert)
-            .args(["--user", USER, "--pass", PASSWORD, "--no-auth-warning"]);
+            .args(["--user", ADMINISTRATOR, "--pass", PASSWORD])
+            .arg("--no-auth-warning");
         command
     }
 
@@ -184,18 +191,55 @@ impl Master {
         let own = folder.join(n.to_string());
         fs::create_dir_all(&own).expect("a folder of our own");
         let file = |name: &str| folder.join(name).display().to_string();
-        // Nobody is left to stop it when the tests are killed outright, so the kernel does it where it can.
+        let password = format!(">{PASSWORD}");
         let child = Command::new("sh")
-            .args(["-c", "command -v setpriv >/dev/null && exec setpriv --pdeathsig KILL -- \"$@\" || exec \"$@\"", "sh"])
+            .args(["-c", START, "sh"])
             .args(["redis-server", "--bind", "127.0.0.1", "--port", "0"])
-            .args(["--tls-port", &port.to_string(), "--cluster-port", &bus_port.to_string()])
-            .args(["--cluster-enabled", "yes", "--tls-cluster", "yes", "--tls-replication", "yes"])
-            .args(["--tls-auth-clients", "no", "--tls-ca-cert-file", &file("ca.pem")])
-            .args(["--tls-cert-file", &file("server.pem"), "--tls-key-file", &file("server.key")])
-            .args(["--user", "default", "off", "--save", "", "--appendonly", "no"])
-            .args(["--user", USER, "on", &format!(">{PASSWORD}"), "~*", "&*", "+@all"])
-            .args(["--masteruser", USER, "--masterauth", PASSWORD])
-            .args(["--cluster-config-file", "nodes", "--dir", &own.display().to_string()])
+            .args([
+                "--tls-port",
+                &port.to_string(),
+                "--cluster-port",
+                &bus_port.to_string(),
+            ])
+            .args([
+                "--cluster-enabled",
+                "yes",
+                "--tls-cluster",
+                "yes",
+                "--tls-replication",
+                "yes",
+            ])
+            .args([
+                "--tls-auth-clients",
+                "no",
+                "--tls-ca-cert-file",
+                &file("ca.pem"),
+            ])
+            .args([
+                "--tls-cert-file",
+                &file("server.pem"),
+                "--tls-key-file",
+                &file("server.key"),
+            ])
+            .args([
+                "--user",
+                "default",
+                "off",
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+            ])
+            .args(["--user", ADMINISTRATOR, "on", &password, "~*", "+@all"])
+            .args(["--user", USER, "on", &password, "~*"])
+            .args(RIGHTS.split(' '))
+            .args(["--masteruser", ADMINISTRATOR, "--masterauth", PASSWORD])
+            .args([
+                "--cluster-config-file",
+                "nodes",
+                "--dir",
+                &own.display().to_string(),
+            ])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()

@@ -127,7 +127,6 @@ impl Rebuilds {
                     .timelines
                     .finish_fill(me, filling, &entries, bottom)
                     .await?;
-                metrics::REBUILDS.add(1);
                 tracing::info!(user_id = %me, entries = entries.len(), queries = pull.queries(), kept, "timeline filled");
             }
         }
@@ -181,6 +180,7 @@ impl Rebuilds {
         if kept && !whole && !bottom {
             self.hand_over(me).await;
         }
+        metrics::REBUILDS.add(1);
         tracing::info!(user_id = %me, entries = entries.len(), queries = pull.queries(), kept, "timeline rebuilt");
         let floor = entries
             .last()

@@ -231,7 +231,8 @@ fn problem(error: &Error) -> HttpResponse {
         tracing::error!(error = error.chain(), "request failed");
         "Something went wrong on our side. Trying again is safe.".to_owned()
     } else {
-        tracing::info!(status = status.as_u16(), reason = %error, "request refused");
+        // Not why: the reason may quote what the client sent.
+        tracing::info!(status = status.as_u16(), "request refused");
         error.to_string()
     };
     let title = status.canonical_reason().unwrap_or("Error");

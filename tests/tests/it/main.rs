@@ -14,6 +14,7 @@ mod flush;
 mod freeze;
 mod interleavings;
 mod limits;
+mod logs;
 mod long_walk;
 mod never_lies;
 mod polling;

@@ -9,6 +9,7 @@ mod counts;
 mod feeds;
 mod follows;
 mod pull;
+mod rate_limits;
 mod timelines;
 mod tweets;
 mod users;
