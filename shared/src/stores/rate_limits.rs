@@ -9,8 +9,8 @@ use tokio::time::timeout;
 
 use super::redis::Script;
 use super::{Redis, keys};
-use crate::Result;
 use crate::runtime::config::Config;
+use crate::{Error, Result};
 
 const MINUTE: Duration = Duration::from_secs(60);
 /// A budget holds what is refilled in ten seconds: the sixth part of what a minute allows.
@@ -79,12 +79,13 @@ impl RateLimits {
         let asked = timeout(PATIENCE, self.redis.run_script(&self.script, [call])).await;
         let answers: Vec<(bool, u64, u64, u64)> = match asked {
             Ok(Ok(answers)) => answers,
+            Ok(Err(Error::RedisDown)) => return None,
             Ok(Err(error)) => {
-                tracing::debug!(error = error.chain(), "rate limit not checked");
+                tracing::warn!(error = error.chain(), "rate limit not checked");
                 return None;
             }
             Err(_) => {
-                tracing::debug!("rate limit not checked in time");
+                tracing::warn!("rate limit not checked in time");
                 return None;
             }
         };
