@@ -4,7 +4,8 @@ use std::env;
 use std::process::Command;
 
 use futures_util::future::join_all;
-use roost_tests::{Client, RedisCluster, Target, skip};
+use roost_tests::{Client, Function, LocalCloud, RedisCluster, Target, events, skip};
+use serde_json::{Value, json};
 use shared::domain::timeline::Window;
 use shared::domain::{Entry, TweetId, UserId};
 use shared::runtime::config::Config;
@@ -138,6 +139,45 @@ async fn a_server_that_no_known_authority_vouches_for_is_not_talked_to() {
         .expect_err("no PONG")
         .chain();
     assert!(said.contains("invalid peer certificate"), "{said}");
+}
+
+#[tokio::test]
+async fn functions_post_and_read_over_a_cluster() {
+    let Some(cloud) = LocalCloud::for_test(&[]).await else {
+        return;
+    };
+    let author = cloud.client().sign_up("author").await;
+    let cluster = RedisCluster::beside(cloud.client());
+    let ca_cert = cluster.ca_cert.display().to_string();
+    let redis = [
+        ("REDIS_URL", cluster.url.as_str()),
+        ("REDIS_CLUSTER", "true"),
+        ("REDIS_CA_CERT", ca_cert.as_str()),
+    ];
+    let read = Function::start(&cloud, "home-timeline", &redis);
+    let reading = events::http("GET", "/v1/home_timeline", &author.subject(), None);
+    assert_eq!(read.invoke(reading.clone())["statusCode"], 200);
+
+    let post = Function::start(&cloud, "post-tweet", &redis);
+    let body = json!({ "text": "over a cluster" });
+    let posting = events::http("POST", "/v1/tweets", &author.subject(), Some(&body));
+    let answer = post.invoke(posting);
+    assert_eq!(answer["statusCode"], 201, "{answer}");
+    assert!(
+        answer["headers"]["x-ratelimit-remaining"].is_string(),
+        "{answer}"
+    );
+
+    let answer = read.invoke(reading);
+    let page = answer["body"].as_str().expect("a body");
+    let page: Value = serde_json::from_str(page).expect("a page");
+    assert_eq!(page["data"][0]["text"], "over a cluster", "{page}");
+    assert_eq!(page["meta"]["complete"], true, "{page}");
+    assert!(
+        cluster.keys().iter().sum::<u64>() > 3,
+        "{:?}",
+        cluster.keys()
+    );
 }
 
 /// The same tests that run against a single Redis, once more, in a process of their own.
