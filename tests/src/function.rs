@@ -4,10 +4,8 @@
 //! that they serve.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -17,7 +15,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::local_cloud::{LocalCloud, beside_the_tests, fresh_folder, signal};
+use crate::local_cloud::{LocalCloud, beside_the_tests, signal};
 use crate::patience::stretched;
 
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
