@@ -13,7 +13,7 @@ use super::{
 };
 
 /// The request, and then what its stream's consumer makes of it.
-fn change(
+pub(super) fn change(
     functions: &[Arc<Function>; 2],
     method: &str,
     follower: &Person,

@@ -8,6 +8,7 @@
 //! behind the test's back.
 
 mod deletes;
+mod fills;
 mod follows;
 mod rebuilds;
 
