@@ -123,7 +123,13 @@ async fn a_fill_and_a_list_that_is_lost_and_rebuilt_in_every_order_lose_and_doub
                 || party == 0 && asks_table(text, &["Query"], "tweets", them)
         };
         let mut race = Race::start(&world.stage, &mut interleavings, contested, parties);
-        while race.step().is_some() {}
+        while race.step().is_some() {
+            // A list that says it is whole is whole.
+            if let Some(shown) = world.read_at_once(&reader).await {
+                let wanted: Vec<u64> = tweets.iter().map(|entry| entry.tweet.get()).collect();
+                assert_eq!(shown, wanted, "after{}", race.trace());
+            }
+        }
         let trace = race.trace();
         race.finish();
         world.expect_right(&reader, &trace).await;

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use roost_tests::{Client, Function, Interleavings, Stage, Tables, events};
 use serde_json::{Value, json};
+use shared::domain::timeline::ListEnd;
 use shared::domain::{Entry, PageSize, Tweet, TweetId, TweetText, UserId};
 use shared::flows::home_timeline::{HomePage, HomeTimelines};
 use shared::runtime::now_millis;
@@ -115,6 +116,16 @@ impl World {
         let size = PageSize::MAX_SIZE;
         let page = self.home.page(reader.id, None, size, None).await;
         page.expect("a page, where no tag is known")
+    }
+
+    /// What the reader would be shown right now; `None` while the list is missing or being rebuilt, when a reader waits.
+    async fn read_at_once(&self, reader: &Person) -> Option<Vec<u64>> {
+        let end = self.stores.list(reader.id).await.pop()?;
+        if matches!(ListEnd::from_entry(end), Some(ListEnd::Building(_))) {
+            return None;
+        }
+        let page = self.read(reader).await;
+        Some(page.tweets.iter().map(|tweet| tweet.id.get()).collect())
     }
 
     /// The reader's timeline is what the tables say, and stays so when it is read again.

@@ -1,6 +1,7 @@
 //! A list that is missing is rebuilt while something else happens to it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use redis::cmd;
 use roost_tests::{Contest, Function, Interleavings, Party, Race, events};
@@ -179,11 +180,13 @@ async fn a_rebuild_that_is_taken_over_while_somebody_posts_loses_nothing() {
     while interleavings.advance() {
         let (author, tweets) = author(&world).await;
         let (reader, before) = reader_of(&world, &author, &tweets).await;
+        let posted = Arc::new(AtomicU64::new(0));
         let posting: Party<Value> = {
             let (post_tweet, fan_out) = (Arc::clone(&post_tweet), Arc::clone(&fan_out));
-            let author = author.clone();
+            let (author, posted) = (author.clone(), Arc::clone(&posted));
             Box::new(move || {
-                post_and_fan_out(&post_tweet, &fan_out, &author);
+                let tweet = post_and_fan_out(&post_tweet, &fan_out, &author);
+                posted.store(tweet.get(), Ordering::SeqCst);
                 Value::Null
             })
         };
@@ -216,7 +219,18 @@ async fn a_rebuild_that_is_taken_over_while_somebody_posts_loses_nothing() {
             if party == 0 { fills } else { second }
         };
         let mut race = Race::start(&world.stage, &mut interleavings, contested, parties);
-        while race.step().is_some() {}
+        while race.step().is_some() {
+            // A list that says it is whole has everything that was delivered before.
+            let delivered = posted.load(Ordering::SeqCst);
+            if let Some(shown) = world.read_at_once(&reader).await {
+                let mut wanted = before.iter().chain((delivered > 0).then_some(&delivered));
+                let trace = race.trace();
+                assert!(
+                    wanted.all(|id| shown.contains(id)),
+                    "{shown:?} after{trace}"
+                );
+            }
+        }
         let trace = race.trace();
         let (answers, in_time) = race.finish();
         if in_time {
