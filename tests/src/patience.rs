@@ -66,6 +66,10 @@ where
 }
 
 /// Equality for [`eventually`], where a mismatch is a complaint and not yet a failure.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "what is compared is mostly made for it"
+)]
 pub fn expect_equal<T: PartialEq + Debug>(
     what: &str,
     actual: T,

@@ -1,6 +1,7 @@
 use shared::Result;
 use shared::domain::UserId;
 use shared::flows::audit::Audit;
+use shared::stores::users::UserRow;
 use shared::stores::{Drifts, Users};
 
 /// Under which name the position is remembered.
@@ -19,7 +20,7 @@ impl AuditTimelines {
     pub(crate) async fn handle(&self) -> Result<()> {
         let position = self.drifts.position(JOB).await?;
         let (rows, next) = self.users.scan(position, self.sample).await?;
-        let users: Vec<UserId> = rows.iter().map(|row| row.id()).collect();
+        let users: Vec<UserId> = rows.iter().map(UserRow::id).collect();
         let (audited, wrong) = self.audit.run(&users).await?;
         self.drifts.set_position(JOB, next).await?;
         tracing::info!(users = users.len(), audited, wrong, "timelines audited");

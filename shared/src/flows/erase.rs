@@ -8,6 +8,7 @@ use crate::domain::{Entry, TweetId, UserId};
 use crate::runtime::aws::Aws;
 use crate::runtime::config::Config;
 use crate::stores::follows::Edge;
+use crate::stores::tweets::Remains;
 use crate::stores::{
     Cards, Celebs, Drifts, Follows, Identities, Receipts, Redis, Timelines, Tweets, Users,
 };
@@ -61,7 +62,7 @@ impl Eraser {
 
     async fn some_tweets(&self, author: UserId) -> Result<bool> {
         let tweets = self.tweets.remains(author, PIECE).await?;
-        let entries: Vec<Entry> = tweets.iter().map(|tweet| tweet.entry()).collect();
+        let entries: Vec<Entry> = tweets.iter().map(Remains::entry).collect();
         let ids: Vec<TweetId> = entries.iter().map(|entry| entry.tweet).collect();
         // Redis first: what has left the table is not found again.
         self.cards.bury_briefly(&entries).await?;
