@@ -47,6 +47,6 @@ mod tests {
     fn the_event_is_the_beginning_of_an_erasure() {
         let batch: Batch<EventRecord> = serde_json::from_str(EVENT).expect("an event");
         let erasure: Erasure = batch::new_image(&batch.records[0]).expect("an erasure");
-        assert_eq!((erasure.sub.as_str(), erasure.step), ("alice", 0));
+        assert_eq!((erasure.sub.as_str(), erasure.step), ("bob", 0));
     }
 }

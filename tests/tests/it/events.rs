@@ -84,7 +84,10 @@ async fn every_function_understands_its_event() {
     let signed_up = answer_of(roost, "create-user").await;
     assert_eq!(signed_up["statusCode"], 201, "{signed_up}");
 
-    for function in names_in("events") {
+    let mut functions: Vec<String> = names_in("events").into_iter().collect();
+    // After this one, there is no alice any more.
+    functions.sort_by_key(|function| function == "delete-me");
+    for function in functions {
         let event = event(&function);
         let answer = answer_of(roost, &function).await;
         if event["requestContext"].is_object() {
