@@ -193,9 +193,10 @@ async fn a_reader_waits_for_one_page_and_the_rest_of_the_list_is_filled_behind()
         expect_timeline(&page.data, &expected[..20]).expect("the newest page");
     }
     eventually(PATIENCE, "the list holds everything", || async {
-        // A fan-out that was under way may have pushed some once more.
+        // A fan-out that was under way may have pushed some once more, with other bits in front.
         let lists = cache.home_timelines(&[reader.id]).await;
-        let entries: BTreeSet<_> = lists[0].iter().collect();
+        let tweet = |entry: &Vec<u8>| [&[entry[0] & 0x7f], &entry[1..8]].concat();
+        let entries: BTreeSet<_> = lists[0].iter().map(tweet).collect();
         // And the marker that says that nothing is older.
         expect_equal("entries", entries.len(), expected.len() + 1)
     })
