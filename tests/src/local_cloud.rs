@@ -365,7 +365,27 @@ impl Drop for Process {
             let _ = child.kill();
             let _ = child.wait();
         }
+        // Whatever the test was about, nothing that a client sent may be in a log line.
+        if !thread::panicking() {
+            let log = read_log(&self.log);
+            let indiscreet = log.lines().find(|line| is_indiscreet(line));
+            assert!(
+                indiscreet.is_none(),
+                "a log line tells too much: {indiscreet:?}"
+            );
+        }
     }
+}
+
+/// Does this line hold a token, or the text of a tweet as tests post them?
+fn is_indiscreet(line: &str) -> bool {
+    // A JWT is base64 of JSON, which begins with `{"`; texts are `number 3 of somebody`.
+    let has_token = line.contains("eyJ");
+    let has_text = line.match_indices("number ").any(|(at, found)| {
+        let rest = line[at + found.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.starts_with(" of ")
+    });
+    has_token || has_text
 }
 
 fn ends_within(child: &mut Child, limit: Duration) -> bool {
