@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use super::feeds::FeedReader;
 use super::pull::Pull;
 use super::rebuild::{Rebuilds, Rebuilt, in_time};
+use crate::domain::event::TimelineFill;
 use crate::domain::timeline::{ALL_KNOWN, Source, Window, merge, target};
 use crate::domain::{Entry, Origin, PageSize, Tweet, TweetId, User, UserId};
 use crate::runtime::aws::Aws;
@@ -28,7 +29,8 @@ use crate::stores::cards::{Found, Lookup};
 use crate::stores::timelines::{Extent, Opened};
 use crate::stores::tweets::NEWEST;
 use crate::stores::{
-    Cards, Feeds, Follows, Markers, Receipts, Redis, Timelines, Tweets, Users, receipts::Receipt,
+    Cards, EventStream, Feeds, Follows, Markers, Receipts, Redis, Timelines, Tweets, Users,
+    receipts::Receipt,
 };
 use crate::{Error, Result};
 
@@ -44,6 +46,7 @@ const BUDGET: Duration = Duration::from_secs(5);
 pub struct HomeTimelines {
     timelines: Timelines,
     rebuilds: Rebuilds,
+    fills: EventStream,
     feeds: FeedReader,
     cards: Cards,
     markers: Markers,
@@ -185,6 +188,7 @@ impl HomeTimelines {
         Ok(Self {
             timelines: Timelines::new(redis.clone(), config)?,
             rebuilds: Rebuilds::new(aws, redis.clone(), users.clone(), config)?,
+            fills: EventStream::new(aws, config.timeline_fills_stream()?),
             feeds: FeedReader::new(Feeds::new(redis.clone()), tweets.clone()),
             cards: Cards::new(redis.clone()),
             markers: Markers::new(aws, redis.clone(), config)?,
@@ -270,6 +274,15 @@ impl HomeTimelines {
         HomePage {
             more,
             ..hydrated.into_page(troubles)
+        }
+    }
+
+    /// Leaves the rest of a list to `fill-timelines`. A list that nobody fills is whole as far as it goes, so a stream
+    /// that does not answer costs speed further down, nothing else.
+    async fn leave_to_fill(&self, me: UserId) {
+        let event = TimelineFill { user_id: me };
+        if let Err(error) = self.fills.put([(me.to_string(), event)]).await {
+            tracing::warn!(error = error.chain(), "timeline is not filled");
         }
     }
 
@@ -618,10 +631,15 @@ impl<'a> Walk<'a> {
         };
         let rebuilds = &self.home.rebuilds;
         let rebuilt = rebuilds.first_page(self.me, wanted, self.deadline).await;
+        // There are too many authors for one read, or there is more than one page: somebody with more time goes on.
+        let out_of_time = rebuilt.is_err() && Instant::now() >= self.deadline;
+        if out_of_time || matches!(&rebuilt, Ok(Some(rebuilt)) if rebuilt.unfinished) {
+            self.home.leave_to_fill(self.me).await;
+        }
         let rebuilt = self.troubles.note(Trouble::TablesUnavailable, rebuilt);
         self.list_rest = ListRest::Tables;
         match rebuilt.flatten() {
-            Some(Rebuilt { list, celebs }) => {
+            Some(Rebuilt { list, celebs, .. }) => {
                 self.list = list;
                 Some(Some(celebs))
             }

@@ -12,7 +12,6 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::pull::Pull;
 use super::tiers::tiers_of;
-use crate::domain::event::TimelineFill;
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source, Window};
 use crate::domain::{Entry, Origin, Tier, TweetId, UserId};
 use crate::runtime::aws::Aws;
@@ -20,7 +19,7 @@ use crate::runtime::config::Config;
 use crate::runtime::metrics;
 use crate::stores::timelines::{Extent, Opened, Unfinished};
 use crate::stores::tweets::NEWEST;
-use crate::stores::{Cards, Celebs, EventStream, Follows, Redis, Timelines, Tweets, Users};
+use crate::stores::{Cards, Celebs, Follows, Redis, Timelines, Tweets, Users};
 use crate::{Error, Result};
 
 /// How long a reader waits for a list that somebody else is rebuilding.
@@ -39,7 +38,6 @@ pub struct Rebuilds {
     follows: Follows,
     tweets: Tweets,
     users: Users,
-    fills: EventStream,
 }
 
 /// What was missing and is there now.
@@ -47,6 +45,8 @@ pub struct Rebuilt {
     pub list: Source,
     /// Followed authors who are pulled.
     pub celebs: Vec<UserId>,
+    /// Does the list still want to be filled below?
+    pub unfinished: bool,
 }
 
 /// Whom somebody follows, by how their tweets arrive. Authors whose tier is flipping are both.
@@ -66,7 +66,6 @@ impl Rebuilds {
             follows: Follows::new(aws, config)?,
             tweets: Tweets::new(aws, config)?,
             users,
-            fills: EventStream::new(aws, config.timeline_fills_stream()?),
         })
     }
 
@@ -106,7 +105,11 @@ impl Rebuilds {
                 ..
             } = self.timelines.open(me, Extent::Newest(wanted)).await?
             {
-                return Ok(Some(Rebuilt { list, celebs }));
+                return Ok(Some(Rebuilt {
+                    list,
+                    celebs,
+                    unfinished: false,
+                }));
             }
         }
     }
@@ -156,10 +159,6 @@ impl Rebuilds {
             Ok(read) => read,
             Err(error) => {
                 self.timelines.release_rebuild(me, token).await?;
-                if Instant::now() >= deadline {
-                    // Too many authors for one read: somebody with more time makes the list.
-                    self.hand_over(me).await;
-                }
                 return Err(error);
             }
         };
@@ -177,26 +176,17 @@ impl Rebuilds {
         if !unsettled {
             self.celebs.finish_fill(me, celebs_token, &celebs).await?;
         }
-        if kept && !whole && !bottom {
-            self.hand_over(me).await;
-        }
         metrics::REBUILDS.add(1);
         tracing::info!(user_id = %me, entries = entries.len(), queries = pull.queries(), kept, "timeline rebuilt");
         let floor = entries
             .last()
             .filter(|_| !bottom)
             .map_or(ALL_KNOWN, |entry| entry.tweet);
-        let list = Source { entries, floor };
-        Ok(Some(Rebuilt { list, celebs }))
-    }
-
-    /// Leaves the rest to `fill-timelines`. A list that nobody fills is whole as far as it goes, so a stream that does
-    /// not answer costs speed further down, nothing else.
-    async fn hand_over(&self, me: UserId) {
-        let event = TimelineFill { user_id: me };
-        if let Err(error) = self.fills.put([(me.to_string(), event)]).await {
-            tracing::warn!(error = error.chain(), "timeline is not filled");
-        }
+        Ok(Some(Rebuilt {
+            list: Source { entries, floor },
+            celebs,
+            unfinished: kept && !whole && !bottom,
+        }))
     }
 
     fn pull(&self, me: UserId, followees: Followees, below: TweetId, wanted: usize) -> Pull {
