@@ -277,6 +277,7 @@ impl Template {
                             "Timeout",
                             "MemorySize",
                             "ReservedConcurrentExecutions",
+                            "LoggingConfig",
                             "Events",
                         ],
                     );
@@ -769,6 +770,7 @@ Globals:
   Function:
     Timeout: 10
     Environment: { Variables: { LEVEL: INFO } }
+    LoggingConfig: { LogFormat: JSON, ApplicationLogLevel: DEBUG }
 Conditions:
   OwnCache: !Equals [!Ref RedisUrl, ""]
 Resources:
@@ -785,12 +787,16 @@ Resources:
       KeySchema: [{ AttributeName: id, KeyType: HASH }]
       StreamSpecification: { StreamViewType: KEYS_ONLY }
   Cache: { Type: AWS::ElastiCache::ServerlessCache, Condition: OwnCache }
+  Logs: { Type: AWS::Logs::LogGroup, Properties: { RetentionInDays: &thirty 30 } }
+  OtherLogs: { Type: AWS::Logs::LogGroup, Properties: { RetentionInDays: *thirty } }
   Failed: { Type: AWS::S3::Bucket }
   PublishTweetsFunction:
     Type: AWS::Serverless::Function
     Properties:
       Timeout: 60
       Policies: [{ Statement: { Resource: !GetAtt Unknown.Arn } }]
+      ReservedConcurrentExecutions: !If [OwnCache, 5, !Ref AWS::NoValue]
+      LoggingConfig: { LogGroup: !Ref Logs }
       Environment: { Variables: { THRESHOLD: !Ref CelebrityThreshold, TABLE: !Ref Tweets } }
       Events:
         Call: { Type: HttpApi, Properties: { ApiId: !Ref Api, Method: get, Path: "/v1/t/{id}" } }
@@ -827,6 +833,8 @@ Resources:
         assert_eq!(function.binary, "publish-tweets");
         assert_eq!(function.timeout, Duration::from_secs(60));
         assert_eq!(function.environment["LEVEL"], "INFO");
+        assert_eq!(function.log_level.as_deref(), Some("DEBUG"));
+        assert_eq!(function.reserved_concurrency, None, "it has no value here");
         assert_eq!(function.environment["THRESHOLD"], "50");
         assert_eq!(function.environment["TABLE"], "roost-Tweets");
         assert_eq!(
