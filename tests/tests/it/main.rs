@@ -6,6 +6,7 @@ mod celebrities;
 mod cluster;
 mod contract;
 mod counts;
+mod dashboard;
 mod deletion;
 mod events;
 mod fan_out;
