@@ -3,12 +3,17 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run test fmt lint build watch invoke seed receipt clean redis check-template
+.PHONY: help setup run test verify fmt lint build deploy destroy smoke redrive watch invoke seed receipt clean redis check-template
 
 VENV := .venv
 TOOLS := $(VENV)/.tools
 # Tools from PyPI, in versions that are known to work together.
 PYTHON_TOOLS := cargo-lambda==1.9.2 aws-sam-cli==1.170.0 cfn-lint==1.58.0
+# A cloud to deploy into, for `make verify`. Apart from the others, because it wants another boto than sam does.
+MINISTACK := $(VENV)/ministack/.tools
+MINISTACK_TOOLS := ministack==1.5.33 aws-sam-translator==1.115.0 cryptography==50.0.2
+# What you answer when you first deploy, kept for the next time.
+DEPLOYMENT ?= samconfig.deploy.toml
 # cargo-lambda's own emulator must not sit on the port of our HTTP API.
 WATCH_PORT ?= 9010
 # Where a running local cloud writes its endpoints.
@@ -38,6 +43,12 @@ $(TOOLS): Makefile
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PYTHON_TOOLS)
 	@touch $@
 
+$(MINISTACK): $(TOOLS)
+	@echo "installing $(MINISTACK_TOOLS)"
+	@python3 -m venv $(VENV)/ministack
+	@$(VENV)/ministack/bin/pip install --quiet --disable-pip-version-check $(MINISTACK_TOOLS)
+	@touch $@
+
 run: redis ## Run the whole system on this machine
 	@cargo build --workspace --exclude roost-tests
 	@exec target/debug/roost-local
@@ -45,6 +56,9 @@ run: redis ## Run the whole system on this machine
 test: redis lint ## Check format, lints and template, and run all tests
 	cargo build --workspace
 	cargo test --workspace
+
+verify: redis check-template $(MINISTACK) ## Deploy the template with SAM into a cloud on this machine, and run the end-to-end suite on it
+	@$(VENV)/bin/python tests/verify
 
 fmt: ## Format the code
 	cargo fmt --all
@@ -61,6 +75,30 @@ build: $(TOOLS) ## Build every function for AWS (ARCH=x86_64 or arm64)
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo lambda build --release --workspace --exclude roost-local --exclude roost-tests \
 	  --output-format zip $(if $(filter arm64,$(ARCH)),--arm64,$(if $(filter x86_64,$(ARCH)),--x86-64))
 	@cd target/lambda && for zip in */bootstrap.zip; do echo "$$(du -k "$$zip" | cut -f1) KiB  $${zip%/*}"; done
+
+# The processor to build for is the one that was answered at the first deployment.
+deploy: $(TOOLS) ## Build and deploy to AWS; asks for everything the first time (ARCH=x86_64 or arm64)
+	@export PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; \
+	  arch=$$(sed -n 's/.*Architecture=\\*"*\(arm64\|x86_64\).*/\1/p' $(DEPLOYMENT) 2>/dev/null | head -1); \
+	  arch=$${arch:-$(or $(ARCH),arm64)}; \
+	  sam build --parameter-overrides Architecture=$$arch; \
+	  if [ -f $(DEPLOYMENT) ]; then sam deploy --config-file $(CURDIR)/$(DEPLOYMENT); else \
+	    cp samconfig.toml $(DEPLOYMENT); \
+	    echo "The functions were built for $$arch: answer Architecture with it."; \
+	    sam deploy --guided --config-file $(CURDIR)/$(DEPLOYMENT) || { rm -f $(DEPLOYMENT); exit 1; }; fi
+
+destroy: $(TOOLS) ## Delete the deployment from AWS; tables, user pool, key and failed batches are kept
+	@test -f $(DEPLOYMENT) || { echo "nothing was deployed from here: there is no $(DEPLOYMENT)" >&2; exit 1; }
+	$(VENV)/bin/sam delete --config-file $(CURDIR)/$(DEPLOYMENT)
+
+smoke: ## Run the end-to-end suite against a deployment (URL=… TOKEN_URL=…)
+	@test -n "$(URL)" -a -n "$(TOKEN_URL)" || { echo "against which? make smoke URL=https://… TOKEN_URL=https://…" >&2; exit 1; }
+	ROOST_URL="$(URL)" ROOST_TOKEN_URL="$(TOKEN_URL)" ROOST_PATIENCE="$(or $(PATIENCE),3)" \
+	  cargo test --package roost-tests --test it -- --test-threads 4
+
+redrive: $(TOOLS) ## Process batches again that a consumer gave up on (BUCKET=…, and KEY=… for one only)
+	@test -n "$(BUCKET)" || { echo "from where? make redrive BUCKET=<output FailedBatches>" >&2; exit 1; }
+	@$(VENV)/bin/python scripts/redrive.py "$(BUCKET)" $(KEY)
 
 watch: $(TOOLS) ## Serve the functions with cargo lambda, rebuilt on change, on the data of a running `make run`
 	@test -f $(ROOST_STATE_DIR)/env || { echo "no local cloud: start one with 'make run' in another terminal" >&2; exit 1; }
@@ -82,4 +120,4 @@ receipt: ## Show what became of a tweet's delivery on a running local cloud (TWE
 
 clean: ## Remove everything that was built or installed here
 	cargo clean
-	rm -rf $(VENV) .aws-sam $(ROOST_STATE_DIR)
+	rm -rf $(VENV) .aws-sam .verify $(ROOST_STATE_DIR)

@@ -21,6 +21,7 @@
 //! | `ROOST_DYNAMODB_URL`, `ROOST_KINESIS_URL`, `ROOST_REDIS_URL` | its stores; tests that need one that is not named are skipped |
 //! | `ROOST_REDIS_CLUSTER`, `ROOST_REDIS_CA_CERT` | as `REDIS_CLUSTER` and `REDIS_CA_CERT` of the functions |
 //! | `ROOST_STACK` | what the names of its tables and streams begin with, default `roost` |
+//! | `ROOST_CELEBRITY_THRESHOLD` | its `CelebrityThreshold`, if a test can reach it, with a dwell time of 0 |
 //! | `ROOST_PATIENCE` | factor on every time limit, default 1 |
 
 mod cache;

@@ -8,6 +8,7 @@ mod contract;
 mod counts;
 mod dashboard;
 mod deletion;
+mod deployment;
 mod events;
 mod fan_out;
 mod faults;

@@ -1,0 +1,153 @@
+//! Stories that together go through every part of a deployment: an author becomes a celebrity and normal again, in pages
+//! that are handed over; the cache loses things; an account goes. The local cloud has finer tests of each; these show that
+//! a deployment is wired, and that its functions may do what they do.
+
+use std::env;
+
+use roost_tests::{
+    Client, Method, PATIENCE, Tables, Target, User, eventually, expect_equal, expect_timeline,
+    in_parallel, keys, skip,
+};
+
+/// How many followers make a celebrity there, from one moment to the next.
+fn threshold() -> Option<usize> {
+    let given = env::var("ROOST_CELEBRITY_THRESHOLD").ok();
+    given.and_then(|text| text.parse().ok())
+}
+
+async fn settles(tables: &Tables, star: &User, tier: &str, epoch: u64) {
+    eventually(PATIENCE, &format!("the tier settles as {tier}"), || async {
+        let found = tables.tier_of(star.id).await;
+        let found = found.as_ref().map(|tier| (tier.name.as_str(), tier.epoch));
+        expect_equal("tier and epoch", found, Some((tier, epoch)))
+    })
+    .await;
+}
+
+async fn everybody_sees(tables: &Tables, people: &[User]) {
+    in_parallel(
+        4,
+        people.iter().map(|user| async move {
+            let expected = tables.home_timeline_of(user.id).await;
+            eventually(PATIENCE, "a timeline is what the tables say", || async {
+                expect_timeline(&user.try_walk(7).await?, &expected)
+            })
+            .await;
+        }),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_author_becomes_a_celebrity_and_normal_again_on_a_deployment() {
+    let Some(threshold) = threshold().filter(|_| Target::is_remote()) else {
+        return skip(
+            "it needs a deployment, and ROOST_CELEBRITY_THRESHOLD to say who is a celebrity there",
+        );
+    };
+    let roost = Client::shared().await;
+    let Some(tables) = roost.tables().await else {
+        return;
+    };
+    let star = roost.sign_up("star").await;
+    let fans = roost.sign_up_many("fan", threshold + 1).await;
+    let (early, late) = fans.split_at(threshold - 1);
+    in_parallel(
+        4,
+        early.iter().map(|fan| async {
+            fan.newest().await;
+            fan.follow(&star).await;
+        }),
+    )
+    .await;
+    // Pushed, in pages.
+    star.post("to the first of you").await;
+    everybody_sees(&tables, early).await;
+
+    in_parallel(2, late.iter().map(|fan| fan.follow(&star))).await;
+    settles(&tables, &star, "celebrity", 1).await;
+    // Pulled.
+    let pulled = star.post("to all of you").await;
+    everybody_sees(&tables, &fans).await;
+
+    in_parallel(
+        4,
+        fans[threshold / 2..].iter().map(|fan| fan.unfollow(&star)),
+    )
+    .await;
+    settles(&tables, &star, "normal", 2).await;
+    // Pushed again, on top of what was pulled.
+    star.post("to those who stayed").await;
+    star.delete(&pulled).await;
+    everybody_sees(&tables, &fans).await;
+}
+
+#[tokio::test]
+async fn what_the_cache_has_lost_is_read_from_the_tables_on_a_deployment() {
+    if !Target::is_remote() {
+        return skip("the local cloud has finer tests of it");
+    }
+    let roost = Client::shared().await;
+    let (Some(tables), Some(cache)) = (roost.tables().await, roost.cache().await) else {
+        return;
+    };
+    let (author, reader) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let tweets = author.post_many(120, 4).await;
+    reader.follow(&author).await;
+    reader.newest().await;
+    let forget = || async {
+        let mut lost = cache.ask::<Vec<String>>(&["KEYS", "identity:*"]).await;
+        lost.extend([keys::home_timeline(reader.id), keys::my_celebs(reader.id)]);
+        lost.extend(tweets.iter().map(|tweet| format!("tweet:{{{}}}", tweet.id)));
+        let command: Vec<_> = ["DEL"]
+            .into_iter()
+            .chain(lost.iter().map(String::as_str))
+            .collect();
+        cache.ask::<u64>(&command).await;
+    };
+
+    forget().await;
+    let oldest = tweets.iter().map(|tweet| tweet.id).min().expect("tweets");
+    let new = format!("/v1/home_timeline/new?since={}", oldest - 1);
+    let news: serde_json::Value = reader.get(&new).await.expect(200).read();
+    assert_eq!(news["capped"], true, "{news}");
+
+    forget().await;
+    // The first page is rebuilt for the reader, the rest behind their back.
+    assert_eq!(reader.newest().await.data.len(), 20);
+    eventually(PATIENCE, "the list is filled", || async {
+        let length: usize = cache.ask(&["LLEN", &keys::home_timeline(reader.id)]).await;
+        if length >= tweets.len() {
+            Ok(())
+        } else {
+            Err(format!("{length} entries"))
+        }
+    })
+    .await;
+    everybody_sees(&tables, &[reader]).await;
+}
+
+#[tokio::test]
+async fn an_account_leaves_no_idempotency_key_behind_on_a_deployment() {
+    let roost = Client::shared().await;
+    let Some(tables) = roost.tables().await else {
+        return;
+    };
+    let ada = roost.sign_up("ada").await;
+    ada.call(Method::POST, "/v1/tweets")
+        .header("idempotency-key", "once")
+        .json(&serde_json::json!({ "text": "once" }))
+        .send()
+        .await
+        .expect(201);
+
+    ada.call(Method::DELETE, "/v1/users/me")
+        .send()
+        .await
+        .expect(204);
+
+    eventually(PATIENCE, "the tweet is erased", || async {
+        expect_equal("tweets", tables.tweets_of(ada.id).await.len(), 0)
+    })
+    .await;
+}

@@ -1,0 +1,346 @@
+"""`make verify`: the template is built and deployed by the real SAM CLI, and the end-to-end suite runs on the deployment.
+
+There is no AWS account here, so MiniStack is the cloud: its CloudFormation, Lambda, DynamoDB, Kinesis, S3, IAM and API
+Gateway, on one port, with IAM policies enforced. Redis is real. In this order:
+
+1. build     `sam build`, every function
+2. start     Redis, an issuer of tokens, and MiniStack (cloud.py), which notes whatever a policy was asked for
+3. deploy    `sam deploy`, then the routes that MiniStack does not import (gateway.py)
+4. suite     `cargo test -p roost-tests --test it` against the deployment
+5. schedules every function that runs on a schedule, a few times
+6. redrive   a batch that was given up, by `make redrive`
+7. policies  what each function may do, against what it did (permissions.py)
+8. tear-down `sam delete`, always; then everything that was started is stopped
+
+Logs are in `.verify/`. What a deployment cannot show is skipped by the suite itself, which says why: tests that kill
+processes, restart Redis or choose parameters of their own run on the local cloud (`make test`).
+"""
+
+import json
+import os
+import platform
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import boto3
+
+import gateway
+from issuer import Issuer
+from permissions import Permissions
+from processes import Process, answers, free_port, ping_redis
+
+ROOT = Path(__file__).resolve().parents[2]
+STATE = ROOT / ".verify"
+TOOLS = ROOT / ".venv" / "bin"
+CHECKS = STATE / "checks.jsonl"
+REGION, STACK = "us-east-1", "roost"
+
+# Small enough that a handful of people meet everything: celebrities, pages that are handed over, flips back.
+PARAMETERS = {
+    "Architecture": "arm64" if platform.machine() in ("aarch64", "arm64") else "x86_64",
+    "CelebrityThreshold": "12",
+    "TierDwellSeconds": "0",
+    "FanOutPageSize": "3",
+    "ReconcileSample": "1000",
+    "AuditSample": "1000",
+    # The people of the suite are faster than people; what the limits do is tested on the local cloud.
+    "ReadsPerMinute": "600000",
+    "WritesPerMinute": "600000",
+}
+# MiniStack takes about a tenth of a second for an invocation, and delivers streams one batch at a time.
+PATIENCE = "8"
+TESTS_AT_ONCE = "4"
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+class Step:
+    """A line that says what is being done, and how long it took."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __enter__(self):
+        self.started = time.monotonic()
+        say(f"── {self.name}")
+        return self
+
+    def __exit__(self, failure, *_):
+        outcome = "failed" if failure else "done"
+        say(f"   {outcome} after {time.monotonic() - self.started:.0f} s")
+
+
+class Verification:
+    def __init__(self):
+        self.running: list = []
+        self.deployed = False
+        self.redis_port, self.port = free_port(), free_port()
+        self.endpoint = f"http://127.0.0.1:{self.port}"
+        # Nothing of the caller's environment reaches a function: a variable that the template forgets must be missed.
+        self.bare = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+        self.credentials = {
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ENDPOINT_URL": self.endpoint,
+        }
+        self.environment = {
+            **os.environ,
+            **self.credentials,
+            "PATH": f"{TOOLS}:{os.environ['PATH']}",
+            "SAM_CLI_TELEMETRY": "0",
+        }
+
+    def cloud(self, service: str):
+        return boto3.client(
+            service,
+            endpoint_url=self.endpoint,
+            region_name=REGION,
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+        )
+
+    def run(self, *command: str, log: str, environment: dict[str, str] | None = None) -> None:
+        path = STATE / log
+        with path.open("wb") as output:
+            ended = subprocess.run(
+                command, cwd=ROOT, env=environment or self.environment, stdout=output, stderr=subprocess.STDOUT
+            )
+        if ended.returncode != 0:
+            say("".join(f"   │ {line}\n" for line in path.read_text(errors="replace").splitlines()[-40:]).rstrip("\n"))
+            raise SystemExit(f"{command[0]} failed; its whole output is in {path.relative_to(ROOT)}")
+
+    def overrides(self, parameters: dict[str, str]) -> list[str]:
+        return ["--parameter-overrides", *(f"{name}={value}" for name, value in parameters.items())]
+
+    # ------------------------------------------------------------ the steps
+
+    def build(self) -> None:
+        # Unoptimised, like everything else that is tested: SAM builds the same code with the same wiring in a quarter of
+        # the time. `SAM_BUILD_MODE= make verify` builds as a deployment does.
+        environment = {"SAM_BUILD_MODE": "debug", "CARGO_LAMBDA_COMPILER": "cargo", **self.environment}
+        if not environment["SAM_BUILD_MODE"]:
+            del environment["SAM_BUILD_MODE"]
+        release = [] if "SAM_BUILD_MODE" in environment else ["--release"]
+        # All at once first: SAM would build one binary after the other, and now finds every one of them made.
+        binaries = sorted(path.name for path in (ROOT / "functions").iterdir() if (path / "Cargo.toml").exists())
+        chosen = [word for binary in binaries for word in ("--bin", binary)]
+        self.run("cargo", "lambda", "build", *release, *chosen, log="cargo.log", environment=environment)
+        self.run(
+            "sam", "build", "--build-dir", str(STATE / "build"), *self.overrides(PARAMETERS),
+            log="build.log", environment=environment,
+        )  # fmt: skip
+        # Half of an unoptimised binary is symbols, which would be zipped and uploaded, too.
+        for binary in (STATE / "build").glob("*/bootstrap"):
+            subprocess.run(["strip", binary], check=True)
+
+    def start(self) -> None:
+        # Functions log in as they do to a cache of ours: by password, as a user with the template's access string.
+        server = shutil.which("redis-server") or shutil.which("valkey-server")
+        access = re.search(r"^ +AccessString: (.+)$", (ROOT / "template.yaml").read_text(), re.MULTILINE).group(1)
+        password, root_password = secrets.token_hex(16), secrets.token_hex(16)
+        redis = Process(
+            "Redis",
+            [
+                server, "--port", str(self.redis_port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+                "--requirepass", root_password, "--user", "roost", f">{password}", *access.split(),
+            ],
+            self.bare,
+            STATE / "redis.log",
+        )  # fmt: skip
+        self.running.append(redis)
+        redis.wait_until(lambda: ping_redis(self.redis_port))
+        self.redis_url = f"redis://roost:{password}@127.0.0.1:{self.redis_port}"
+        # The suite looks everywhere and empties the cache.
+        self.redis_root_url = f"redis://:{root_password}@127.0.0.1:{self.redis_port}"
+
+        self.issuer = Issuer()
+        self.running.append(self.issuer)
+
+        ministack = Process(
+            "MiniStack",
+            [str(ROOT / ".venv/ministack/bin/python"), str(ROOT / "tests/verify/cloud.py"), str(CHECKS)],
+            {
+                **self.bare,
+                **self.credentials,
+                # It unpacks the functions there.
+                "TMPDIR": str(STATE / "tmp"),
+                "BIND_HOST": "127.0.0.1",
+                "GATEWAY_PORT": str(self.port),
+                "MINISTACK_HOST": "127.0.0.1",
+                "SFTP_ENABLED": "0",
+                "IOT_MTLS_ENABLED": "0",
+                # IAM policies are enforced.
+                "AUTH": "true",
+            },
+            STATE / "ministack.log",
+        )
+        self.running.append(ministack)
+        ministack.wait_until(lambda: answers(f"{self.endpoint}/_ministack/health"))
+
+    def deploy(self) -> None:
+        parameters = {
+            **PARAMETERS,
+            "RedisUrl": self.redis_url,
+            "JwtIssuer": self.issuer.url,
+            "JwtAudience": self.issuer.AUDIENCE,
+        }
+        self.deployed = True
+        self.run(
+            "sam", "deploy", "--config-file", str(ROOT / "samconfig.toml"), "--template-file", str(STATE / "build" / "template.yaml"), "--stack-name", STACK,
+            "--no-confirm-changeset", "--no-progressbar", *self.overrides(parameters),
+            log="deploy.log",
+        )  # fmt: skip
+        api, routes = gateway.complete(self.cloud, STACK)
+        self.url = f"{self.endpoint}/_aws/execute-api/{api}/$default"
+        self.resources()
+        say(f"   {routes} routes at {self.url}")
+
+    def resources(self) -> None:
+        """The deployed stack, by type; one by one in `.verify/resources.json`."""
+        pages = self.cloud("cloudformation").get_paginator("list_stack_resources").paginate(StackName=STACK)
+        resources = [resource for page in pages for resource in page["StackResourceSummaries"]]
+        listing = [[one["ResourceType"], one["LogicalResourceId"], one["ResourceStatus"]] for one in resources]
+        (STATE / "resources.json").write_text(json.dumps(sorted(listing), indent=1))
+        for kind, count in sorted(Counter(one["ResourceType"] for one in resources).items()):
+            say(f"   {count:4} {kind}")
+        unfinished = [row for row in listing if row[2] != "CREATE_COMPLETE"]
+        if unfinished:
+            raise SystemExit(f"not created: {unfinished}")
+
+    def suite(self) -> None:
+        environment = {
+            **self.environment,
+            "ROOST_URL": self.url,
+            "ROOST_TOKEN_URL": self.issuer.token_url,
+            "ROOST_DYNAMODB_URL": self.endpoint,
+            "ROOST_KINESIS_URL": self.endpoint,
+            "ROOST_REDIS_URL": self.redis_root_url,
+            "ROOST_STACK": STACK,
+            "ROOST_PATIENCE": PATIENCE,
+            "ROOST_CELEBRITY_THRESHOLD": PARAMETERS["CelebrityThreshold"],
+        }
+        # Of the whole workspace, so that cargo takes what `make test` has compiled.
+        command = ["cargo", "test", "--workspace", "--test", "it", "--", "--show-output"]
+        command += ["--test-threads", TESTS_AT_ONCE]
+        log = "suite.log"
+        try:
+            self.run(*command, log=log, environment=environment)
+        finally:
+            lines = (STATE / log).read_text(errors="replace").splitlines()
+            skipped = Counter(line.split(": ", 2)[2] for line in lines if line.startswith("skipped: "))
+            for why, count in skipped.most_common():
+                say(f"   {count:4} skipped: {why}")
+            say("".join(f"   {line}" for line in lines if line.startswith("test result")))
+            # Why it failed, if that is why.
+            for line in Permissions(self.cloud, STACK, CHECKS).refusals():
+                say(f"   {line}")
+
+    def schedules(self) -> None:
+        """Every function that runs on a schedule, with its event. A count is made wrong first: something to repair."""
+        template = self.cloud("cloudformation").get_template(StackName=STACK, TemplateStage="Processed")["TemplateBody"]
+        binaries = [
+            template["Resources"][target["Arn"]["Fn::GetAtt"][0]]["Metadata"]["BuildProperties"]["Binary"]
+            for resource in template["Resources"].values()
+            if resource["Type"] == "AWS::Events::Rule"
+            for target in resource["Properties"]["Targets"]
+        ]
+        users = self.cloud("dynamodb")
+        row = next(
+            item
+            for page in users.get_paginator("scan").paginate(TableName=f"{STACK}-users")
+            for item in page["Items"]
+            if item["pk"]["S"].startswith("user#") and item["follower_count"]["N"] != "0"
+        )
+
+        def followers(wrong: int | None = None) -> str:
+            key = {"TableName": f"{STACK}-users", "Key": {"pk": row["pk"]}}
+            if wrong is not None:
+                value = {":wrong": {"N": str(wrong)}}
+                users.update_item(
+                    **key, UpdateExpression="SET follower_count = :wrong", ExpressionAttributeValues=value
+                )
+            return users.get_item(**key, ConsistentRead=True)["Item"]["follower_count"]["N"]
+
+        right = followers()
+        followers(wrong=int(right) + 1000)
+        for attempt in range(20):
+            for binary in binaries:
+                self.invoke(binary)
+            if followers() == right and attempt > 1:
+                say(f"   {', '.join(binaries)} ran; a wrong count was put right")
+                return
+        raise SystemExit(f"a wrong count is still {followers()} instead of {right}")
+
+    def invoke(self, binary: str) -> None:
+        event = (ROOT / "events" / f"{binary}.json").read_bytes()
+        answer = self.cloud("lambda").invoke(FunctionName=f"{STACK}-{binary}", Payload=event)
+        if "FunctionError" in answer:
+            raise SystemExit(f"{binary} failed: {answer['Payload'].read()}")
+
+    def redrive(self) -> None:
+        """A batch that was given up, as Lambda keeps it, is processed and gone after `make redrive`."""
+        outputs = self.cloud("cloudformation").describe_stacks(StackName=STACK)["Stacks"][0]["Outputs"]
+        bucket = next(one["OutputValue"] for one in outputs if one["OutputKey"] == "FailedBatches")
+        function = self.cloud("lambda").get_function_configuration(FunctionName=f"{STACK}-publish-tweets")
+        kept = {
+            "requestContext": {"functionArn": function["FunctionArn"], "condition": "RetryAttemptsExhausted"},
+            "payload": (ROOT / "events" / "publish-tweets.json").read_text(),
+        }
+        storage = self.cloud("s3")
+        storage.put_object(Bucket=bucket, Key="aws/lambda/a-batch", Body=json.dumps(kept))
+        self.run(str(TOOLS / "python"), "scripts/redrive.py", bucket, log="redrive.log")
+        if storage.list_objects_v2(Bucket=bucket)["KeyCount"] != 0:
+            raise SystemExit("the batch was redriven and is still there")
+
+    def policies(self) -> None:
+        permissions = Permissions(self.cloud, STACK, CHECKS)
+        wrong = permissions.report()
+        for line in wrong:
+            say(f"   {line}")
+        if wrong:
+            raise SystemExit("the policies are not what the functions need")
+        say(f"   {len(permissions.configurations)} functions may do what they did, and nothing else")
+
+    def tear_down(self) -> None:
+        if self.deployed:
+            with Step("tear-down"):
+                try:
+                    self.run("sam", "delete", "--stack-name", STACK, "--region", REGION, "--no-prompts", log="delete.log")
+                finally:
+                    self.stop()
+        self.stop()
+
+    def stop(self) -> None:
+        while self.running:
+            self.running.pop().stop()
+
+
+def main() -> None:
+    shutil.rmtree(STATE, ignore_errors=True)
+    (STATE / "tmp").mkdir(parents=True)
+    started = time.monotonic()
+    verification = Verification()
+    try:
+        for step in ("build", "start", "deploy", "suite", "schedules", "redrive", "policies"):
+            with Step(step):
+                getattr(verification, step)()
+    finally:
+        verification.tear_down()
+    say(f"verified in {time.monotonic() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("interrupted")

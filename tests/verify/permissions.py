@@ -1,0 +1,105 @@
+"""What each function may do, against what it was seen doing.
+
+MiniStack enforces the policies while the suite runs, so a missing permission fails the suite. A permission too many fails
+nothing there; it is found by comparing the policy `calls` of a function's role with what cloud.py noted. What Lambda
+itself does for a function (read its stream, write its log, join a network) is in other policies.
+"""
+
+import json
+from pathlib import Path
+
+
+# What a function needs when something happens that verification does not bring about, and why. It must be allowed all
+# the same. The tests of these paths run on the local cloud.
+RARE = {
+    ("FanOutTweetsFunction", "dynamodb:UpdateItem", "users"): "counts tweets a day, with TierPolicy load",
+    ("FollowUserFunction", "dynamodb:DeleteItem", "followers"): "takes a follow back whose account went meanwhile",
+    ("FollowUserFunction", "dynamodb:DeleteItem", "following"): "takes a follow back whose account went meanwhile",
+    ("PostTweetFunction", "dynamodb:DeleteItem", "tweets"): "takes a tweet back whose account went meanwhile",
+    ("PutMarkerFunction", "dynamodb:DeleteItem", "users"): "takes a marker back whose account went meanwhile",
+}
+
+
+def listed(value) -> list:
+    return value if isinstance(value, list) else [value]
+
+
+class Permissions:
+    def __init__(self, cloud, stack: str, checks: Path):
+        self.cloud, self.stack = cloud, stack
+        # By function, what it called and what of that was refused.
+        self.called: dict[str, set[tuple[str, str]]] = {}
+        self.refused: dict[str, set[tuple[str, str]]] = {}
+        for check in map(json.loads, checks.read_text().splitlines()):
+            function = check["caller"].rsplit("/", 1)[-1]
+            call = (check["action"], check["resource"])
+            self.called.setdefault(function, set()).add(call)
+            if not check["allowed"]:
+                self.refused.setdefault(function, set()).add(call)
+        functions = cloud("lambda")
+        self.configurations = {
+            resource["LogicalResourceId"]: functions.get_function_configuration(
+                FunctionName=resource["PhysicalResourceId"]
+            )
+            for page in cloud("cloudformation").get_paginator("list_stack_resources").paginate(StackName=stack)
+            for resource in page["StackResourceSummaries"]
+            if resource["ResourceType"] == "AWS::Lambda::Function"
+        }
+
+    def report(self) -> list[str]:
+        """What is wrong, one line each."""
+        wrong = self.refusals()
+        for name, configuration in sorted(self.configurations.items()):
+            role = configuration["Role"].rsplit("/", 1)[-1]
+            called, allowed = self.called.get(configuration["FunctionName"], set()), self.allowed(role)
+            rare = self.rare(name)
+            wrong += [f"{name} may call {' on '.join(call)}, and never did" for call in sorted(allowed - called - rare)]
+            wrong += [f"{name} needs {' on '.join(call)} at times, and may not" for call in sorted(rare - allowed)]
+            wrong += [f"{name}: {statement} names *" for statement in self.statements(role) if names_all(statement)]
+            if not self.was_invoked(configuration):
+                wrong.append(f"{name} was never invoked")
+        return wrong
+
+    def rare(self, name: str) -> set[tuple[str, str]]:
+        tables = "arn:aws:dynamodb:us-east-1:000000000000:table/" + self.stack
+        return {(action, f"{tables}-{table}") for function, action, table in RARE if function == name}
+
+    def refusals(self) -> list[str]:
+        return [
+            f"{name} called {action} on {resource}, which its role does not allow"
+            for name, configuration in sorted(self.configurations.items())
+            for action, resource in sorted(self.refused.get(configuration["FunctionName"], ()))
+        ]
+
+    def was_invoked(self, configuration: dict) -> bool:
+        group = f"/aws/lambda/{configuration['FunctionName']}"
+        return bool(self.cloud("logs").describe_log_streams(logGroupName=group, limit=1)["logStreams"])
+
+    def allowed(self, role: str) -> set[tuple[str, str]]:
+        return {
+            (action, resource)
+            for statement in self.statements(role, only="calls")
+            for action in listed(statement["Action"])
+            for resource in listed(statement["Resource"])
+        }
+
+    def statements(self, role: str, only: str | None = None) -> list[dict]:
+        """The statements of a role's policies, or of the inline policy that is named."""
+        iam, found = self.cloud("iam"), []
+        for policy in iam.list_role_policies(RoleName=role)["PolicyNames"]:
+            if only in (None, policy):
+                document = iam.get_role_policy(RoleName=role, PolicyName=policy)["PolicyDocument"]
+                found += listed(document["Statement"])
+        if only is None:
+            for policy in iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]:
+                arn = policy["PolicyArn"]
+                version = iam.get_policy(PolicyArn=arn)["Policy"]["DefaultVersionId"]
+                document = iam.get_policy_version(PolicyArn=arn, VersionId=version)["PolicyVersion"]["Document"]
+                found += listed(document["Statement"])
+        return found
+
+
+def names_all(statement: dict) -> bool:
+    """Whether it names * where the template does not say, by its Sid, why that cannot be avoided."""
+    avoidable = not statement.get("Sid", "").startswith("Unavoidable")
+    return avoidable and any("*" in listed(statement[part]) for part in ("Action", "Resource"))
