@@ -39,6 +39,8 @@ enum Recalled {
     /// There was a profile until a moment ago.
     Gone,
     Nothing,
+    /// It did not answer.
+    Unreachable,
 }
 
 impl Identities {
@@ -60,10 +62,8 @@ impl Identities {
         let id = match self.recall(sub).await {
             Recalled::User(id) => id,
             Recalled::Gone => return Err(Error::NoProfile),
-            Recalled::Nothing => {
-                let id = self.users.find_by_sub(sub).await?.ok_or(Error::NoProfile)?;
-                self.remember(sub, id).await;
-                id
+            Recalled::Nothing | Recalled::Unreachable => {
+                self.look_up(sub).await?.ok_or(Error::NoProfile)?
             }
         };
         let mut remembered = self.remembered();
@@ -75,7 +75,7 @@ impl Identities {
     }
 
     /// Is the user behind a token still the one that this sandbox remembers? Forgets who is not, and says so. Where
-    /// Redis does not know, the memory counts.
+    /// Redis does not know, the table does; where Redis does not answer, the memory counts.
     pub async fn verify(&self, sub: &str) -> bool {
         let Some((_, remembered)) = self.remembered().get(sub).copied() else {
             return true;
@@ -83,7 +83,11 @@ impl Identities {
         let same = match self.recall(sub).await {
             Recalled::User(id) => id == remembered,
             Recalled::Gone => false,
-            Recalled::Nothing => true,
+            Recalled::Nothing => {
+                let found = self.look_up(sub).await;
+                found.map_or(true, |id| id == Some(remembered))
+            }
+            Recalled::Unreachable => true,
         };
         if !same {
             self.remembered().remove(sub);
@@ -114,13 +118,23 @@ impl Identities {
     // The cache only saves a read: where it fails, the table answers.
     async fn recall(&self, sub: &str) -> Recalled {
         let get = cmd("GET").arg(keys::identity(sub)).take();
-        match self.redis.one::<Option<String>>(get).await.ok().flatten() {
-            Some(known) if known == TOMBSTONE => Recalled::Gone,
-            Some(known) => known
+        match self.redis.one::<Option<String>>(get).await {
+            Ok(Some(known)) if known == TOMBSTONE => Recalled::Gone,
+            Ok(Some(known)) => known
                 .parse()
                 .map_or(Recalled::Nothing, |id| Recalled::User(UserId::new(id))),
-            None => Recalled::Nothing,
+            Ok(None) => Recalled::Nothing,
+            Err(_) => Recalled::Unreachable,
         }
+    }
+
+    /// Asks the table, and tells Redis.
+    async fn look_up(&self, sub: &str) -> Result<Option<UserId>> {
+        let found = self.users.find_by_sub(sub).await?;
+        if let Some(id) = found {
+            self.remember(sub, id).await;
+        }
+        Ok(found)
     }
 
     async fn remember(&self, sub: &str, id: UserId) {

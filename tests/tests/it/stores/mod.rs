@@ -8,6 +8,7 @@ mod celebs;
 mod counts;
 mod feeds;
 mod follows;
+mod identities;
 mod pull;
 mod rate_limits;
 mod timelines;

@@ -1,0 +1,71 @@
+use redis::cmd;
+use shared::Error;
+use shared::domain::UserId;
+use shared::stores::users::SignUp;
+use shared::stores::{Erasures, Identities};
+
+use super::{Stores, name};
+
+async fn signed_up(stores: &Stores, sub: &str) -> UserId {
+    let users = stores.users();
+    match users.sign_up(sub, stores.handle(), name()).await {
+        Ok(SignUp::Created(user)) => user.id,
+        _ => panic!("{sub} has a profile already"),
+    }
+}
+
+/// Sandboxes that know whom a token belongs to, and that profile's end. Who deleted it told Redis, unless Redis has lost
+/// it since.
+async fn deleted_behind_their_backs(stores: &Stores, sub: &str, lost: bool) -> [Identities; 2] {
+    let sandbox = || Identities::new(stores.users(), stores.redis.clone());
+    let (sandboxes, deleting) = ([sandbox(), sandbox()], sandbox());
+    let id = signed_up(stores, sub).await;
+    for sandbox in &sandboxes {
+        assert_eq!(sandbox.user(sub).await.expect("a profile"), id);
+        assert!(sandbox.verify(sub).await);
+    }
+    let erasures = Erasures::new(&stores.aws, &stores.config).expect("a configuration");
+    let row = stores.users().row(id).await.expect("the table answers");
+    erasures
+        .begin(&row.expect("a row"))
+        .await
+        .expect("the table");
+    deleting.bury(sub).await.expect("Redis answers");
+    if lost {
+        let key = format!("identity:{{{sub}}}");
+        let _: i64 = stores.redis(cmd("DEL").arg(key)).await;
+    }
+    sandboxes
+}
+
+#[tokio::test]
+async fn a_sandbox_that_remembers_a_deleted_profile_finds_out() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    for lost in [false, true] {
+        let sub = stores.subject();
+        for sandbox in deleted_behind_their_backs(&stores, &sub, lost).await {
+            assert!(!sandbox.verify(&sub).await, "tombstone lost: {lost}");
+            assert!(matches!(sandbox.user(&sub).await, Err(Error::NoProfile)));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_sandbox_that_remembers_a_deleted_profile_finds_its_successor() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    for lost in [false, true] {
+        let sub = stores.subject();
+        let sandboxes = deleted_behind_their_backs(&stores, &sub, lost).await;
+        let successor = signed_up(&stores, &sub).await;
+        let creating = Identities::new(stores.users(), stores.redis.clone());
+        creating.forget(&sub).await.expect("Redis answers");
+        for sandbox in sandboxes {
+            assert!(!sandbox.verify(&sub).await, "tombstone lost: {lost}");
+            assert_eq!(sandbox.user(&sub).await.expect("a profile"), successor);
+        }
+    }
+}
