@@ -12,7 +12,12 @@ from pathlib import Path
 # What a function needs when something happens that verification does not bring about, and why. It must be allowed all
 # the same. The tests of these paths run on the local cloud.
 RARE = {
+    ("AuditTimelinesFunction", "dynamodb:BatchGetItem", "tweets"): "reads tweets that the cache has lost",
+    ("AuditTimelinesFunction", "dynamodb:GetItem", "users"): "reads a marker that the cache has lost",
+    ("AuditTimelinesFunction", "kinesis:PutRecords", "timeline-fills"): "rebuilds a list that is lost meanwhile",
     ("FanOutTweetsFunction", "dynamodb:UpdateItem", "users"): "counts tweets a day, with TierPolicy load",
+    ("FillTimelinesFunction", "dynamodb:BatchGetItem", "users"): "looks up tiers that the cache has lost",
+    ("FillTimelinesFunction", "kinesis:PutRecords", "timeline-fills"): "hands a list on that takes too long",
     ("FollowUserFunction", "dynamodb:DeleteItem", "followers"): "takes a follow back whose account went meanwhile",
     ("FollowUserFunction", "dynamodb:DeleteItem", "following"): "takes a follow back whose account went meanwhile",
     ("PostTweetFunction", "dynamodb:DeleteItem", "tweets"): "takes a tweet back whose account went meanwhile",
@@ -61,8 +66,14 @@ class Permissions:
         return wrong
 
     def rare(self, name: str) -> set[tuple[str, str]]:
-        tables = "arn:aws:dynamodb:us-east-1:000000000000:table/" + self.stack
-        return {(action, f"{tables}-{table}") for function, action, table in RARE if function == name}
+        kinds = {"dynamodb": "table", "kinesis": "stream"}
+        found = set()
+        for function, action, resource in RARE:
+            service = action.split(":")[0]
+            if function == name:
+                place = f"arn:aws:{service}:us-east-1:000000000000:{kinds[service]}"
+                found.add((action, f"{place}/{self.stack}-{resource}"))
+        return found
 
     def refusals(self) -> list[str]:
         return [

@@ -4,6 +4,8 @@
 
 use std::env;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use roost_tests::{
     Client, Method, PATIENCE, Tables, Target, User, eventually, expect_equal, expect_timeline,
     in_parallel, keys, skip,
@@ -13,6 +15,14 @@ use roost_tests::{
 fn threshold() -> Option<usize> {
     let given = env::var("ROOST_CELEBRITY_THRESHOLD").ok();
     given.and_then(|text| text.parse().ok())
+}
+
+/// Whom a token is made out to.
+fn subject(user: &User) -> String {
+    let claims = user.token.split('.').nth(1).expect("a JWT");
+    let claims = URL_SAFE_NO_PAD.decode(claims).expect("base64");
+    let claims: serde_json::Value = serde_json::from_slice(&claims).expect("JSON");
+    claims["sub"].as_str().expect("a subject").to_owned()
 }
 
 async fn settles(tables: &Tables, star: &User, tier: &str, epoch: u64) {
@@ -92,12 +102,16 @@ async fn what_the_cache_has_lost_is_read_from_the_tables_on_a_deployment() {
         return;
     };
     let (author, reader) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
-    let tweets = author.post_many(120, 4).await;
+    let tweets = author.post_many(220, 4).await;
     reader.follow(&author).await;
     reader.newest().await;
     let forget = || async {
-        let mut lost = cache.ask::<Vec<String>>(&["KEYS", "identity:*"]).await;
-        lost.extend([keys::home_timeline(reader.id), keys::my_celebs(reader.id)]);
+        let mut lost = vec![
+            format!("identity:{{{}}}", subject(&reader)),
+            keys::home_timeline(reader.id),
+            keys::my_celebs(reader.id),
+            keys::user_counts(author.id),
+        ];
         lost.extend(tweets.iter().map(|tweet| format!("tweet:{{{}}}", tweet.id)));
         let command: Vec<_> = ["DEL"]
             .into_iter()
