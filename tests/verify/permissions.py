@@ -17,7 +17,6 @@ RARE = {
     ("AuditTimelinesFunction", "kinesis:PutRecords", "timeline-fills"): "rebuilds a list that is lost meanwhile",
     ("FanOutTweetsFunction", "dynamodb:UpdateItem", "users"): "counts tweets a day, with TierPolicy load",
     ("FillTimelinesFunction", "dynamodb:BatchGetItem", "users"): "looks up tiers that the cache has lost",
-    ("FillTimelinesFunction", "kinesis:PutRecords", "timeline-fills"): "hands a list on that takes too long",
     ("FollowUserFunction", "dynamodb:DeleteItem", "followers"): "takes a follow back whose account went meanwhile",
     ("FollowUserFunction", "dynamodb:DeleteItem", "following"): "takes a follow back whose account went meanwhile",
     ("HomeTimelineNewFunction", "dynamodb:BatchGetItem", "users"): "looks up tiers that the cache has lost",
