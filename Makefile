@@ -53,8 +53,9 @@ run: redis ## Run the whole system on this machine
 	@cargo build --workspace --exclude roost-tests
 	@exec target/debug/roost-local
 
+# Built with the tests, so that `cargo test` finds every dependency made with the same features.
 test: redis lint ## Check format, lints and template, and run all tests
-	cargo build --workspace
+	cargo build --workspace --all-targets
 	cargo test --workspace
 
 verify: redis check-template $(MINISTACK) ## Deploy the template with SAM into a cloud on this machine, and run the end-to-end suite on it
