@@ -4,8 +4,6 @@
 
 use std::env;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use roost_tests::{
     Client, Method, PATIENCE, Tables, Target, User, eventually, expect_equal, expect_timeline,
     in_parallel, keys, skip,
@@ -15,14 +13,6 @@ use roost_tests::{
 fn threshold() -> Option<usize> {
     let given = env::var("ROOST_CELEBRITY_THRESHOLD").ok();
     given.and_then(|text| text.parse().ok())
-}
-
-/// Whom a token is made out to.
-fn subject(user: &User) -> String {
-    let claims = user.token.split('.').nth(1).expect("a JWT");
-    let claims = URL_SAFE_NO_PAD.decode(claims).expect("base64");
-    let claims: serde_json::Value = serde_json::from_slice(&claims).expect("JSON");
-    claims["sub"].as_str().expect("a subject").to_owned()
 }
 
 async fn settles(tables: &Tables, star: &User, tier: &str, epoch: u64) {
@@ -107,7 +97,7 @@ async fn what_the_cache_has_lost_is_read_from_the_tables_on_a_deployment() {
     reader.newest().await;
     let forget = || async {
         let mut lost = vec![
-            format!("identity:{{{}}}", subject(&reader)),
+            format!("identity:{{{}}}", reader.subject()),
             keys::home_timeline(reader.id),
             keys::my_celebs(reader.id),
             keys::user_counts(author.id),

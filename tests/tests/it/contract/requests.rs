@@ -1,6 +1,6 @@
 //! What every endpoint has in common: who asks, and whether the request can be read.
 
-use roost_tests::{Client, Method, skip};
+use roost_tests::{Client, Method, PATIENCE, eventually, expect_equal, skip};
 use serde_json::json;
 
 use super::UNKNOWN_ID;
@@ -30,7 +30,33 @@ fn routes() -> Vec<(Method, String, String)> {
         route(Method::GET, "/v1/tweets/{id}"),
         route(Method::DELETE, "/v1/tweets/{id}"),
         route(Method::GET, "/v1/home_timeline"),
+        route(Method::GET, "/v1/home_timeline/new?since=1"),
+        route(Method::GET, "/v1/home_timeline/marker"),
+        (
+            Method::PUT,
+            "/v1/home_timeline/marker".to_owned(),
+            json!({ "last_read_id": "1", "version": 0 }).to_string(),
+        ),
+        route(Method::DELETE, "/v1/users/me"),
     ]
+}
+
+#[tokio::test]
+async fn an_answer_says_what_is_left_of_the_callers_limit() {
+    let roost = Client::shared().await;
+    let ada = roost.sign_up("ada").await;
+    // The first request of a sandbox may be answered before it has reached Redis.
+    eventually(PATIENCE, "limits are kept", || async {
+        let answer = ada.get("/v1/users/me").await.expect(200);
+        let said = |name: &str| answer.headers.contains_key(name);
+        let all = [
+            "x-ratelimit-limit",
+            "x-ratelimit-remaining",
+            "x-ratelimit-reset",
+        ];
+        expect_equal("headers", all.map(said), [true; 3])
+    })
+    .await;
 }
 
 #[tokio::test]
