@@ -43,7 +43,7 @@ impl Eraser {
 
     /// Makes Redis forget who this is, so that the account is invisible there, too.
     pub async fn hide(&self, user: UserId, sub: &str) -> Result<()> {
-        self.identities.bury(sub).await?;
+        self.identities.bury(sub, user).await?;
         self.cards.forget_user(user).await
     }
 

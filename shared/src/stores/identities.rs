@@ -21,7 +21,8 @@ const FRESH: Duration = Duration::from_secs(60);
 
 /// Longer than [`FRESH`].
 const TOMBSTONE_SECONDS: u64 = 120;
-const TOMBSTONE: &str = "-";
+/// Stands before the id of a deleted profile. Its owner may have a new one by now, so the id is part of it.
+const TOMBSTONE: char = '-';
 
 /// The memory of one sandbox is emptied here, so that it stays bounded.
 const MOST_REMEMBERED: usize = 50_000;
@@ -36,8 +37,8 @@ pub struct Identities {
 /// What Redis knows about a `sub`.
 enum Recalled {
     User(UserId),
-    /// There was a profile until a moment ago.
-    Gone,
+    /// This profile was deleted a moment ago.
+    Gone(UserId),
     Nothing,
     /// It did not answer.
     Unreachable,
@@ -61,8 +62,7 @@ impl Identities {
         }
         let id = match self.recall(sub).await {
             Recalled::User(id) => id,
-            Recalled::Gone => return Err(Error::NoProfile),
-            Recalled::Nothing | Recalled::Unreachable => {
+            Recalled::Gone(_) | Recalled::Nothing | Recalled::Unreachable => {
                 self.look_up(sub).await?.ok_or(Error::NoProfile)?
             }
         };
@@ -82,7 +82,7 @@ impl Identities {
         };
         let same = match self.recall(sub).await {
             Recalled::User(id) => id == remembered,
-            Recalled::Gone => false,
+            Recalled::Gone(id) => id != remembered,
             Recalled::Nothing => {
                 let found = self.look_up(sub).await;
                 found.map_or(true, |id| id == Some(remembered))
@@ -96,9 +96,9 @@ impl Identities {
     }
 
     /// The profile behind a token was deleted: nobody takes the token for that user any more.
-    pub async fn bury(&self, sub: &str) -> Result<()> {
+    pub async fn bury(&self, sub: &str, id: UserId) -> Result<()> {
         self.remembered().remove(sub);
-        let set = set(sub, TOMBSTONE, TOMBSTONE_SECONDS);
+        let set = set(sub, &format!("{TOMBSTONE}{id}"), TOMBSTONE_SECONDS);
         self.redis.one::<Value>(set).await.map(drop)
     }
 
@@ -119,10 +119,17 @@ impl Identities {
     async fn recall(&self, sub: &str) -> Recalled {
         let get = cmd("GET").arg(keys::identity(sub)).take();
         match self.redis.one::<Option<String>>(get).await {
-            Ok(Some(known)) if known == TOMBSTONE => Recalled::Gone,
-            Ok(Some(known)) => known
-                .parse()
-                .map_or(Recalled::Nothing, |id| Recalled::User(UserId::new(id))),
+            Ok(Some(known)) => {
+                let (gone, id) = match known.strip_prefix(TOMBSTONE) {
+                    Some(id) => (true, id),
+                    None => (false, known.as_str()),
+                };
+                match id.parse().map(UserId::new) {
+                    Ok(id) if gone => Recalled::Gone(id),
+                    Ok(id) => Recalled::User(id),
+                    Err(_) => Recalled::Nothing,
+                }
+            }
             Ok(None) => Recalled::Nothing,
             Err(_) => Recalled::Unreachable,
         }
