@@ -1,8 +1,8 @@
 //! Which user a token's `sub` is. The mapping changes only when a profile is deleted, so it is kept in memory for a
 //! while, and in Redis.
 //!
-//! A deleted profile leaves a tombstone in Redis, for as long as a memory lasts, and every request asks there whether
-//! the memory still holds ([`Identities::verify`]).
+//! Every request asks Redis whether the memory still holds ([`Identities::verify`]), or the table where Redis does not
+//! know. A deleted profile leaves a tombstone for a moment, so that a late fill does not bring it back.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,8 +19,8 @@ const SECONDS: u64 = 7 * 24 * 3600;
 /// How long a sandbox trusts its memory.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// Longer than [`FRESH`].
-const TOMBSTONE_SECONDS: u64 = 120;
+/// Longer than anybody takes who has read the old profile and is about to cache it.
+const TOMBSTONE_SECONDS: u64 = 30;
 /// Stands before the id of a deleted profile. Its owner may have a new one by now, so the id is part of it.
 const TOMBSTONE: char = '-';
 
