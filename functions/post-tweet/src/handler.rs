@@ -32,18 +32,25 @@ impl PostTweet {
     pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
         let me = http::caller(&request, &self.identities).await?;
         let (text, key) = read(&request)?;
-        let tweet = self.store(me, text, key.as_deref()).await?;
+        let (tweet, is_new) = self.store(me, text, key.as_deref()).await?;
+        if !is_new {
+            // It was shown when it was new, and may have been deleted since.
+            return http::created(&tweet);
+        }
         let ((), exists) = tokio::join!(self.show_to_author(&tweet), self.users.still_exists(me));
         if !exists? {
             // The account was deleted meanwhile, and its tweets perhaps before this one.
-            self.tweets.delete(Entry::new(tweet.id, me)).await?;
+            let entry = Entry::new(tweet.id, me);
+            self.tweets.delete(entry).await?;
+            self.cards.bury_briefly(&[entry]).await?;
             return Err(Error::NoProfile);
         }
         tracing::info!(tweet_id = %tweet.id, "tweet posted");
         http::created(&tweet)
     }
 
-    async fn store(&self, me: UserId, text: TweetText, key: Option<&str>) -> Result<Tweet> {
+    /// The tweet, and whether it is this request that stored it.
+    async fn store(&self, me: UserId, text: TweetText, key: Option<&str>) -> Result<(Tweet, bool)> {
         for _ in 0..ATTEMPTS {
             let id = TweetId::new(self.users.next_id().await?);
             let tweet = Tweet::new(id, me, text.clone());
@@ -52,8 +59,8 @@ impl PostTweet {
                 Some(key) => self.tweets.store_once(&tweet, key).await?,
             };
             match stored {
-                Stored::New => return Ok(tweet),
-                Stored::Before(before) => return Ok(before),
+                Stored::New => return Ok((tweet, true)),
+                Stored::Before(before) => return Ok((before, false)),
                 Stored::KeyReused => {
                     return Err(Error::Invalid(
                         "this Idempotency-Key was used with another body".to_owned(),

@@ -117,6 +117,8 @@ struct Hydrated {
     users: HashMap<UserId, User>,
     /// The entries without a tombstone: what the page's tag is made of.
     alive: Vec<Entry>,
+    /// Authors whose account was deleted.
+    gone: HashSet<UserId>,
 }
 
 impl Hydrated {
@@ -241,6 +243,7 @@ impl HomeTimelines {
             if hydrated.tweets.len() >= size.get() {
                 break;
             }
+            walk.leave_out(&hydrated.gone);
         }
         let more = hydrated.tweets.len() == size.get() && walk.has_more();
         let tag = tag(me, walk.last_read, hydrated.alive.iter().take(size.get()));
@@ -513,6 +516,7 @@ impl HomeTimelines {
         for (entry, lookup) in entries.iter().zip(found.tweets) {
             if all_authors_known && !users.contains_key(&entry.author) {
                 // The author's account was deleted, and the tweets are going.
+                hydrated.gone.insert(entry.author);
                 continue;
             }
             let tweet = match lookup {
@@ -676,6 +680,13 @@ impl<'a> Walk<'a> {
         let taken: Vec<Entry> = self.known.drain(..count.min(self.known.len())).collect();
         self.below = taken.last().map_or(self.below, |entry| entry.tweet);
         taken
+    }
+
+    /// Reads nothing more of these authors.
+    fn leave_out(&mut self, authors: &HashSet<UserId>) {
+        self.hidden.extend(authors);
+        self.feeds.retain(|author, _| !authors.contains(author));
+        self.known.retain(|entry| !authors.contains(&entry.author));
     }
 
     fn has_more(&self) -> bool {

@@ -31,6 +31,9 @@ const LOOK_EVERY_MS: std::ops::Range<u64> = 15..45;
 /// How long `fill-timelines` works at one list at the most. Its function has more time than that.
 const LONG: Duration = Duration::from_secs(40);
 
+/// How much longer the right to rebuild lasts than the work.
+const MARGIN: Duration = Duration::from_secs(5);
+
 pub struct Rebuilds {
     timelines: Timelines,
     celebs: Celebs,
@@ -143,7 +146,10 @@ impl Rebuilds {
         wanted: usize,
         deadline: Instant,
     ) -> Result<Option<Rebuilt>> {
-        let Some(token) = self.timelines.begin_rebuild(me).await? else {
+        // Longer than the work may take: who takes over throws away what was done.
+        let limit = deadline.saturating_duration_since(Instant::now()) + MARGIN;
+        let begun = self.timelines.begin_rebuild_within(me, limit);
+        let Some(token) = begun.await? else {
             return Ok(None);
         };
         let celebs_token = self.celebs.begin_fill(me).await?;

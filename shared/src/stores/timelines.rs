@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use redis::{Cmd, Value, cmd, from_redis_value};
@@ -24,8 +25,8 @@ const PIPELINE: usize = 250;
 /// One more than a list keeps: so many of one author fill a list and push its end out, as they should.
 pub const BACKFILL: usize = CAP + 1;
 
-/// How long a rebuild may take before somebody else may try.
-const REBUILD_LOCK_MS: u64 = 10_000;
+/// How long a reader's rebuild may take before somebody else may try.
+const REBUILD_LOCK: Duration = Duration::from_secs(10);
 
 static INSERT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/insert.lua")));
 static MERGE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/merge.lua")));
@@ -200,6 +201,15 @@ impl Timelines {
     /// Takes the right to rebuild the list, and creates it so that whatever is posted from now on lands in it.
     /// `None` where somebody else is at it, or has just finished.
     pub async fn begin_rebuild(&self, user: UserId) -> Result<Option<RebuildToken>> {
+        self.begin_rebuild_within(user, REBUILD_LOCK).await
+    }
+
+    /// Like [`Self::begin_rebuild`], for who may take this long.
+    pub async fn begin_rebuild_within(
+        &self,
+        user: UserId,
+        limit: Duration,
+    ) -> Result<Option<RebuildToken>> {
         let token = fastrand::u64(1..u64::MAX / 2);
         let (list, lock) = (keys::home_timeline(user), keys::rebuild(user));
         let take_lock = cmd("SET")
@@ -207,7 +217,7 @@ impl Timelines {
             .arg(token)
             .arg("NX")
             .arg("PX")
-            .arg(REBUILD_LOCK_MS)
+            .arg(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
             .take();
         let answers: Vec<Value> = self.redis.run([take_lock, last_entry(user)]).await?;
         let [Value::Okay, last] = answers.as_slice() else {
