@@ -22,7 +22,7 @@ const STEP_LIMIT: Duration = Duration::from_secs(10);
 const RACE_LIMIT: Duration = Duration::from_millis(400);
 
 /// How often one interleaving is tried on a machine that is too slow at first.
-const ATTEMPTS: usize = 8;
+const ATTEMPTS: usize = 40;
 
 /// Long enough for a function to trust Redis again after a race that took too long.
 const RECOVERY: Duration = Duration::from_millis(700);
