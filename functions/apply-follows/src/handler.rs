@@ -1,52 +1,68 @@
 use std::collections::BTreeMap;
 
-use aws_lambda_events::dynamodb::EventRecord;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use shared::Result;
 use shared::domain::{Entry, Origin, UserId};
-use shared::flows::{edges, tiers};
-use shared::runtime::batch;
+use shared::flows::edges::EdgeSettler;
+use shared::flows::tiers::AuthorTiers;
+use shared::runtime::batch::{self, Consumer, TableRecord};
 use shared::stores::follows::Edge;
 use shared::stores::timelines::BACKFILL;
 use shared::stores::tweets::NEWEST;
-use shared::stores::{Cards, Celebs, Follows, Timelines, Tweets, Users};
+use shared::stores::{Celebs, Timelines, Tweets, Users};
+use shared::{Result, Roost};
 
 /// Edges applied at once.
 const CONCURRENCY: usize = 16;
 
-/// How often the author's tier may change under our hands before the record is retried.
+/// How often the author's tier may change meanwhile before the record is retried.
 const ATTEMPTS: usize = 4;
 
 pub(crate) struct ApplyFollows {
-    pub(crate) follows: Follows,
-    pub(crate) tweets: Tweets,
-    pub(crate) users: Users,
-    pub(crate) cards: Cards,
-    pub(crate) celebs: Celebs,
-    pub(crate) timelines: Timelines,
+    edges: EdgeSettler,
+    tiers: AuthorTiers,
+    tweets: Tweets,
+    users: Users,
+    celebs: Celebs,
+    timelines: Timelines,
 }
 
-impl ApplyFollows {
+impl Consumer for ApplyFollows {
+    type Record = TableRecord;
+    const CHUNK: usize = 100;
+
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            edges: EdgeSettler::new(roost)?,
+            tiers: AuthorTiers::new(roost)?,
+            tweets: Tweets::new(roost)?,
+            users: Users::new(roost)?,
+            celebs: Celebs::new(roost)?,
+            timelines: Timelines::new(roost)?,
+        })
+    }
+
     /// A record says that the edge changed; how it is now, the table says. So a record that comes late or again does
     /// no harm.
-    pub(crate) async fn handle(&self, records: &[EventRecord]) -> Result<()> {
+    async fn handle(&self, records: &[TableRecord]) -> Result<()> {
         let edges = self.of_active_followers(records).await?;
         let applied: Vec<_> = edges
             .into_iter()
-            .map(|(edge, came)| self.apply(edge, came))
+            .map(|(edge, followed)| self.apply(edge, followed))
             .collect();
         stream::iter(applied)
             .buffer_unordered(CONCURRENCY)
             .try_collect()
             .await
     }
+}
 
-    /// The edges that matter, each with what the last record says of it. Who has nothing in Redis will find the edge
-    /// in the table when they read; that is most people, most of the time.
-    async fn of_active_followers(&self, records: &[EventRecord]) -> Result<BTreeMap<Edge, bool>> {
+impl ApplyFollows {
+    /// The edges that matter, each with what the last record says of it: `true` if it was made. A follower who has nothing
+    /// in Redis will find the edge in the table when they read; that is most people, most of the time.
+    async fn of_active_followers(&self, records: &[TableRecord]) -> Result<BTreeMap<Edge, bool>> {
         let mut edges = BTreeMap::new();
         for record in records {
-            edges.insert(batch::key(record)?, batch::came(record)?);
+            edges.insert(batch::key(record)?, batch::was_inserted(record)?);
         }
         let followers: Vec<UserId> = edges.keys().map(|edge: &Edge| edge.follower()).collect();
         let active = self.timelines.cached(&followers).await?;
@@ -54,10 +70,10 @@ impl ApplyFollows {
         Ok(edges)
     }
 
-    async fn apply(&self, edge: Edge, came: bool) -> Result<()> {
-        // Whose account was deleted needs no hiding: there is nothing left to see.
-        let to_settle = came || self.users.still_exists(edge.followee()).await?;
-        if to_settle && edges::settle(&self.follows, &self.timelines, edge, came).await? {
+    async fn apply(&self, edge: Edge, followed: bool) -> Result<()> {
+        // An author whose account was deleted need not be hidden: there is nothing left to see.
+        let to_settle = followed || self.users.still_exists(edge.followee()).await?;
+        if to_settle && self.edges.settle(edge, followed).await? {
             return self.followed(edge).await;
         }
         self.celebs
@@ -68,13 +84,10 @@ impl ApplyFollows {
             .await
     }
 
-    /// A celebrity is pulled from now on; whoever else is backfilled.
+    /// A celebrity is pulled from now on; the tweets of any other author are backfilled.
     async fn followed(&self, edge: Edge) -> Result<()> {
         let (follower, author) = ([edge.follower()], edge.followee());
-        let known = tiers::tiers_of(&self.users, &self.cards, &[author]).await?;
-        let mut pulled = known
-            .get(&author)
-            .is_some_and(|author| author.tier.is_celebrity());
+        let mut pulled = self.tiers.one(author).await?.tier.is_celebrity();
         for _ in 0..ATTEMPTS {
             if pulled {
                 self.celebs.add(&follower, author).await?;
@@ -128,9 +141,9 @@ mod tests {
 
     #[test]
     fn the_event_is_a_follow() {
-        let batch: Batch<EventRecord> = serde_json::from_str(EVENT).expect("an event");
+        let batch: Batch<TableRecord> = serde_json::from_str(EVENT).expect("an event");
         let edge: Edge = batch::key(&batch.records[0]).expect("a key");
-        assert!(batch::came(&batch.records[0]).expect("an event name"));
+        assert!(batch::was_inserted(&batch.records[0]).expect("an event name"));
         assert_ne!(edge.follower(), edge.followee());
     }
 }

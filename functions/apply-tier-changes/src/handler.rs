@@ -1,42 +1,65 @@
-use aws_lambda_events::kinesis::KinesisEventRecord;
-use shared::Result;
 use shared::domain::event::TierChange;
-use shared::domain::tier::Policy;
 use shared::domain::{Entry, Origin, Tier, UserId};
 use shared::flows::feeds::FeedReader;
-use shared::flows::tiers;
-use shared::runtime::batch;
+use shared::flows::tiers::TierReview;
+use shared::runtime::batch::{self, Consumer, StreamRecord};
+use shared::stores::events::Stream;
 use shared::stores::timelines::BACKFILL;
 use shared::stores::tweets::{NEWEST, OLDEST};
-use shared::stores::{Cards, Celebs, EventStream, Feeds, Follows, Tiers, Timelines, Tweets, Users};
+use shared::stores::{
+    Celebs, EventStream, Feeds, Followers, Tiers, Timelines, Tweets, UserCounts, Users,
+};
+use shared::{Result, Roost};
 
 /// Followers read by one query.
 const QUERY: usize = 500;
 
 pub(crate) struct ApplyTierChanges {
-    pub(crate) follows: Follows,
-    pub(crate) users: Users,
-    pub(crate) tweets: Tweets,
-    pub(crate) tiers: Tiers,
-    pub(crate) cards: Cards,
-    pub(crate) celebs: Celebs,
-    pub(crate) feeds: Feeds,
-    pub(crate) feed_reader: FeedReader,
-    pub(crate) timelines: Timelines,
-    pub(crate) changes: EventStream,
-    pub(crate) policy: Policy,
+    followers: Followers,
+    users: Users,
+    tweets: Tweets,
+    tiers: Tiers,
+    counts: UserCounts,
+    review: TierReview,
+    celebs: Celebs,
+    feeds: Feeds,
+    feed_reader: FeedReader,
+    timelines: Timelines,
+    changes: EventStream,
     /// Followers that one invocation tells.
-    pub(crate) page_size: usize,
+    page_size: usize,
 }
 
-impl ApplyTierChanges {
-    pub(crate) async fn handle(&self, records: &[KinesisEventRecord]) -> Result<()> {
+impl Consumer for ApplyTierChanges {
+    type Record = StreamRecord;
+    const CHUNK: usize = 1;
+
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            followers: Followers::new(roost)?,
+            users: Users::new(roost)?,
+            tweets: Tweets::new(roost)?,
+            tiers: Tiers::new(roost)?,
+            counts: UserCounts::new(roost)?,
+            review: TierReview::new(roost)?,
+            celebs: Celebs::new(roost)?,
+            feeds: Feeds::new(roost)?,
+            feed_reader: FeedReader::new(roost)?,
+            timelines: Timelines::new(roost)?,
+            changes: EventStream::new(roost, Stream::TierChanges)?,
+            page_size: roost.config.fan_out_page_size()?,
+        })
+    }
+
+    async fn handle(&self, records: &[StreamRecord]) -> Result<()> {
         for record in records {
             self.apply(batch::payload(record)?).await?;
         }
         Ok(())
     }
+}
 
+impl ApplyTierChanges {
     async fn apply(&self, change: TierChange) -> Result<()> {
         let author = change.user_id;
         let row = self.users.row(author).await?;
@@ -47,9 +70,9 @@ impl ApplyTierChanges {
             return Ok(());
         };
         if change.after.is_none() {
-            // First the tier: whoever fans a tweet out from now on sees it, so a tweet that was fanned out the old way
-            // is in the table already when the feed is filled, or when followers are backfilled.
-            self.cards.set_counts(&[row]).await?;
+            // First the tier: every fan-out from now on sees it, so a tweet that was fanned out the old way is in the table
+            // already when the feed is filled, or when followers are backfilled.
+            self.counts.set(&[row]).await?;
             if change.is_celebrity {
                 self.feed_reader.refill(author).await?;
             }
@@ -66,7 +89,7 @@ impl ApplyTierChanges {
         }
     }
 
-    /// Tells this invocation's share, and says who was last where more are left.
+    /// Tells this invocation's share. Gives the last follower who was told, if more are left.
     async fn tell_followers(&self, change: TierChange) -> Result<Option<UserId>> {
         let author = change.user_id;
         let missed = match change.under_way() {
@@ -80,8 +103,8 @@ impl ApplyTierChanges {
         let (mut last, mut told) = (change.after, 0);
         loop {
             let page = self
-                .follows
-                .followers_page(author, last, QUERY.min(self.page_size - told))
+                .followers
+                .page(author, last, QUERY.min(self.page_size - told))
                 .await?;
             if change.is_celebrity {
                 self.celebs.add(&page.ids, author).await?;
@@ -113,12 +136,12 @@ impl ApplyTierChanges {
         };
         self.tiers.settle(author, change.epoch, from, to).await?;
         if to == Tier::Normal {
-            self.feeds.drop(author).await?;
+            self.feeds.forget([author]).await?;
         }
         // Followers came and went meanwhile; perhaps the next flip is due.
         let rows = self.users.rows([author]).await?;
-        self.cards.set_counts(&rows).await?;
-        tiers::review(&self.tiers, &self.users, &self.cards, &self.policy, &rows).await
+        self.counts.set(&rows).await?;
+        self.review.review(&rows).await
     }
 }
 
@@ -131,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_event_is_the_beginning_of_a_promotion() {
-        let batch: Batch<KinesisEventRecord> = serde_json::from_str(EVENT).expect("an event");
+        let batch: Batch<StreamRecord> = serde_json::from_str(EVENT).expect("an event");
         let change: TierChange = batch::payload(&batch.records[0]).expect("a payload");
         assert_eq!((change.under_way(), change.after), (Tier::Promoting, None));
     }

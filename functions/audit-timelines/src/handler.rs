@@ -1,28 +1,38 @@
-use shared::Result;
 use shared::domain::UserId;
 use shared::flows::audit::Audit;
+use shared::runtime::schedule::Job;
 use shared::stores::users::UserRow;
-use shared::stores::{Drifts, Users};
+use shared::stores::{Positions, Users};
+use shared::{Result, Roost};
 
 /// Under which name the position is remembered.
 const JOB: &str = "audit-timelines";
 
 pub(crate) struct AuditTimelines {
-    pub(crate) users: Users,
-    pub(crate) drifts: Drifts,
-    pub(crate) audit: Audit,
+    users: Users,
+    positions: Positions,
+    audit: Audit,
     /// Users that one run looks at.
-    pub(crate) sample: usize,
+    sample: usize,
 }
 
-impl AuditTimelines {
+impl Job for AuditTimelines {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            users: Users::new(roost)?,
+            positions: Positions::new(roost)?,
+            audit: Audit::new(roost)?,
+            sample: roost.config.audit_sample()?,
+        })
+    }
+
     /// Every run goes on where the one before stopped, so that everybody has their turn.
-    pub(crate) async fn handle(&self) -> Result<()> {
-        let position = self.drifts.position(JOB).await?;
+    async fn run(&self) -> Result<()> {
+        let position = self.positions.get(JOB).await?;
         let (rows, next) = self.users.scan(position, self.sample).await?;
         let users: Vec<UserId> = rows.iter().map(UserRow::id).collect();
         let (audited, wrong) = self.audit.run(&users).await?;
-        self.drifts.set_position(JOB, next).await?;
+        self.positions.set(JOB, next).await?;
         tracing::info!(users = users.len(), audited, wrong, "timelines audited");
         Ok(())
     }

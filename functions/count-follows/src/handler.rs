@@ -1,33 +1,42 @@
-use aws_lambda_events::dynamodb::EventRecord;
-use shared::Result;
-use shared::domain::tier::Policy;
-use shared::flows::tiers;
-use shared::runtime::batch;
-use shared::stores::counts::EdgeChange;
-use shared::stores::{Cards, Counts, Tiers, Users};
+use shared::flows::tiers::TierReview;
+use shared::runtime::batch::{self, Consumer, TableRecord};
+use shared::stores::counts::{EDGES_PER_TRANSACTION, EdgeChange};
+use shared::stores::{Counts, UserCounts, Users};
+use shared::{Result, Roost};
 
 pub(crate) struct CountFollows {
-    pub(crate) counts: Counts,
-    pub(crate) users: Users,
-    pub(crate) cards: Cards,
-    pub(crate) tiers: Tiers,
-    pub(crate) policy: Policy,
+    counts: Counts,
+    users: Users,
+    cached: UserCounts,
+    review: TierReview,
 }
 
-impl CountFollows {
-    pub(crate) async fn handle(&self, records: &[EventRecord]) -> Result<()> {
+impl Consumer for CountFollows {
+    type Record = TableRecord;
+    const CHUNK: usize = EDGES_PER_TRANSACTION;
+
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            counts: Counts::new(roost)?,
+            users: Users::new(roost)?,
+            cached: UserCounts::new(roost)?,
+            review: TierReview::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, records: &[TableRecord]) -> Result<()> {
         let changes = records.iter().map(read).collect::<Result<Vec<_>>>()?;
         let concerned = self.counts.apply(&changes).await?;
         let rows = self.users.rows(concerned).await?;
-        self.cards.set_counts(&rows).await?;
-        tiers::review(&self.tiers, &self.users, &self.cards, &self.policy, &rows).await?;
+        self.cached.set(&rows).await?;
+        self.review.review(&rows).await?;
         tracing::info!(edges = changes.len(), users = rows.len(), "follows counted");
         Ok(())
     }
 }
 
-fn read(record: &EventRecord) -> Result<EdgeChange> {
-    let by = if batch::came(record)? { 1 } else { -1 };
+fn read(record: &TableRecord) -> Result<EdgeChange> {
+    let by = if batch::was_inserted(record)? { 1 } else { -1 };
     Ok(EdgeChange {
         event_id: record.event_id.clone(),
         edge: batch::key(record)?,
@@ -44,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_event_is_a_follow_and_an_unfollow() {
-        let batch: Batch<EventRecord> = serde_json::from_str(EVENT).expect("an event");
+        let batch: Batch<TableRecord> = serde_json::from_str(EVENT).expect("an event");
         let changes: Vec<EdgeChange> = batch
             .records
             .iter()

@@ -1,14 +1,14 @@
-use lambda_http::Request;
 use serde::Deserialize;
-use shared::Result;
-use shared::domain::{DisplayName, Handle};
-use shared::runtime::http::{self, HttpResponse};
+use shared::domain::{DisplayName, Handle, UserId};
+use shared::runtime::http::{self, HttpResponse, Request};
 use shared::stores::users::SignUp;
-use shared::stores::{Identities, Users};
+use shared::stores::{Identities, Ids, Users};
+use shared::{Result, Roost};
 
 pub(crate) struct CreateUser {
-    pub(crate) users: Users,
-    pub(crate) identities: Identities,
+    ids: Ids,
+    users: Users,
+    identities: Identities,
 }
 
 #[derive(Deserialize)]
@@ -17,14 +17,22 @@ struct Body {
     name: String,
 }
 
-impl CreateUser {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        let subject = http::subject(&request)?;
-        let (handle, name) = read(&request)?;
-        match self.users.sign_up(&subject, handle, name).await? {
+impl http::SubjectHandler for CreateUser {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            ids: Ids::new(roost)?,
+            users: Users::new(roost)?,
+            identities: Identities::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, subject: &str, request: &Request) -> Result<HttpResponse> {
+        let (handle, name) = read(request)?;
+        let id = UserId::new(self.ids.next().await?);
+        match self.users.sign_up(id, subject, handle, name).await? {
             SignUp::Created(user) => {
-                // There may have been a profile that was deleted a moment ago, and is remembered as gone.
-                if let Err(error) = self.identities.forget(&subject).await {
+                // This token may have had a profile that was deleted a moment ago, and is remembered as deleted.
+                if let Err(error) = self.identities.forget(subject).await {
                     tracing::warn!(error = error.chain(), "deleted profile still remembered");
                 }
                 http::created(&user)

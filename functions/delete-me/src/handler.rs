@@ -1,24 +1,30 @@
-use lambda_http::Request;
-use shared::flows::erase::Eraser;
-use shared::runtime::http::{self, HttpResponse};
-use shared::stores::{Erasures, Identities, Users};
-use shared::{Error, Result};
+use shared::domain::UserId;
+use shared::flows::erase::Hider;
+use shared::runtime::http::{self, HttpResponse, Request};
+use shared::stores::{Erasures, Users};
+use shared::{Error, Result, Roost};
 
 pub(crate) struct DeleteMe {
-    pub(crate) users: Users,
-    pub(crate) identities: Identities,
-    pub(crate) erasures: Erasures,
-    pub(crate) eraser: Eraser,
+    users: Users,
+    erasures: Erasures,
+    hider: Hider,
 }
 
-impl DeleteMe {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        let me = http::caller(&request, &self.identities).await?;
+impl http::Handler for DeleteMe {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            users: Users::new(roost)?,
+            erasures: Erasures::new(roost)?,
+            hider: Hider::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, me: UserId, _: &Request) -> Result<HttpResponse> {
         let row = self.users.row(me).await?.ok_or(Error::NoProfile)?;
         self.erasures.begin(&row).await?;
         // The account is gone. A cache that fails here must not make a client believe otherwise; `erase-users` comes
         // by once more.
-        if let Err(error) = self.eraser.hide(me, &row.sub).await {
+        if let Err(error) = self.hider.hide(me, &row.sub).await {
             tracing::warn!(error = error.chain(), "deleted account still cached");
         }
         tracing::info!(user_id = %me, "account deleted");

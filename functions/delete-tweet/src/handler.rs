@@ -1,19 +1,23 @@
-use lambda_http::Request;
-use shared::domain::{Entry, TweetId};
-use shared::runtime::http::{self, HttpResponse};
-use shared::stores::{Cards, Identities, Tweets};
-use shared::{Error, Result};
+use shared::domain::{Entry, TweetId, UserId};
+use shared::runtime::http::{self, HttpResponse, Request};
+use shared::stores::{Cards, Tweets};
+use shared::{Error, Result, Roost};
 
 pub(crate) struct DeleteTweet {
-    pub(crate) tweets: Tweets,
-    pub(crate) cards: Cards,
-    pub(crate) identities: Identities,
+    tweets: Tweets,
+    cards: Cards,
 }
 
-impl DeleteTweet {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        let me = http::caller(&request, &self.identities).await?;
-        let entry = Entry::new(TweetId::parse(http::path(&request, "id"))?, me);
+impl http::Handler for DeleteTweet {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            tweets: Tweets::new(roost)?,
+            cards: Cards::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        let entry = Entry::new(TweetId::parse(http::path(request, "id"))?, me);
         let existed = self.tweets.delete(entry).await?;
         if !existed
             && self
@@ -24,7 +28,7 @@ impl DeleteTweet {
         {
             return Err(Error::Forbidden("this is somebody else's tweet".to_owned()));
         }
-        // Also where it was gone already: an earlier attempt may have failed right here.
+        // Also if it was deleted already: an earlier attempt may have failed right here.
         self.cards.bury(entry).await?;
         http::no_content()
     }

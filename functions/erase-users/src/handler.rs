@@ -1,29 +1,42 @@
-use aws_lambda_events::dynamodb::EventRecord;
-use shared::Result;
-use shared::flows::erase::Eraser;
-use shared::runtime::batch;
+use shared::flows::erase::{Eraser, Hider};
+use shared::runtime::batch::{self, Consumer, TableRecord};
 use shared::stores::Erasures;
 use shared::stores::erasures::Erasure;
+use shared::{Result, Roost};
 
 pub(crate) struct EraseUsers {
-    pub(crate) erasures: Erasures,
-    pub(crate) eraser: Eraser,
+    erasures: Erasures,
+    hider: Hider,
+    eraser: Eraser,
 }
 
-impl EraseUsers {
+impl Consumer for EraseUsers {
+    type Record = TableRecord;
+    const CHUNK: usize = 1;
+
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            erasures: Erasures::new(roost)?,
+            hider: Hider::new(roost)?,
+            eraser: Eraser::new(roost)?,
+        })
+    }
+
     /// The event source's filter lets only items `erasure#…` through that were put or changed.
-    pub(crate) async fn handle(&self, records: &[EventRecord]) -> Result<()> {
+    async fn handle(&self, records: &[TableRecord]) -> Result<()> {
         for record in records {
             self.go_on(&batch::new_image(record)?).await?;
         }
         Ok(())
     }
+}
 
+impl EraseUsers {
     /// Removes one piece. Its record leads to the next.
     async fn go_on(&self, erasure: &Erasure) -> Result<()> {
         let user = erasure.user();
         if erasure.step == 0 {
-            self.eraser.hide(user, &erasure.sub).await?;
+            self.hider.hide(user, &erasure.sub).await?;
         }
         if self.eraser.next_piece(user).await? {
             tracing::info!(user_id = %user, step = erasure.step, "a piece of an account erased");
@@ -45,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_event_is_the_beginning_of_an_erasure() {
-        let batch: Batch<EventRecord> = serde_json::from_str(EVENT).expect("an event");
+        let batch: Batch<TableRecord> = serde_json::from_str(EVENT).expect("an event");
         let erasure: Erasure = batch::new_image(&batch.records[0]).expect("an erasure");
         assert_eq!((erasure.sub.as_str(), erasure.step), ("bob", 0));
     }

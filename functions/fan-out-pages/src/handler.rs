@@ -1,14 +1,22 @@
-use aws_lambda_events::kinesis::KinesisEventRecord;
-use shared::Result;
 use shared::flows::fan_out::FanOut;
-use shared::runtime::batch;
+use shared::runtime::batch::{self, Consumer, StreamRecord};
+use shared::{Result, Roost};
 
 pub(crate) struct FanOutPages {
-    pub(crate) fan_out: FanOut,
+    fan_out: FanOut,
 }
 
-impl FanOutPages {
-    pub(crate) async fn handle(&self, records: &[KinesisEventRecord]) -> Result<()> {
+impl Consumer for FanOutPages {
+    type Record = StreamRecord;
+    const CHUNK: usize = 1;
+
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            fan_out: FanOut::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, records: &[StreamRecord]) -> Result<()> {
         for record in records {
             self.fan_out.deliver(batch::payload(record)?).await?;
         }
@@ -25,7 +33,7 @@ mod tests {
 
     #[test]
     fn the_event_is_half_of_an_authors_followers() {
-        let batch: Batch<KinesisEventRecord> = serde_json::from_str(EVENT).expect("an event");
+        let batch: Batch<StreamRecord> = serde_json::from_str(EVENT).expect("an event");
         let page: shared::domain::event::FanOutPage =
             batch::payload(&batch.records[0]).expect("a payload");
         assert_eq!(page.depth, 1);

@@ -1,26 +1,41 @@
-use aws_lambda_events::kinesis::KinesisEventRecord;
+use shared::domain::Entry;
 use shared::domain::event::TweetEvent;
-use shared::domain::tier::{Measure, Policy};
-use shared::domain::{Entry, UserId};
 use shared::flows::fan_out::FanOut;
-use shared::flows::tiers;
-use shared::runtime::{batch, now_millis};
-use shared::stores::{Cards, Feeds, Receipts, Tiers, Timelines, Users};
-use shared::{Error, Result};
+use shared::flows::tiers::{AuthorTiers, TierReview};
+use shared::platform::now_millis;
+use shared::runtime::batch::{self, Consumer, StreamRecord};
+use shared::stores::{Cards, Feeds, Receipts, Timelines, Users};
+use shared::{Result, Roost};
 
 pub(crate) struct FanOutTweets {
-    pub(crate) fan_out: FanOut,
-    pub(crate) timelines: Timelines,
-    pub(crate) feeds: Feeds,
-    pub(crate) receipts: Receipts,
-    pub(crate) cards: Cards,
-    pub(crate) users: Users,
-    pub(crate) tiers: Tiers,
-    pub(crate) policy: Policy,
+    fan_out: FanOut,
+    timelines: Timelines,
+    feeds: Feeds,
+    receipts: Receipts,
+    cards: Cards,
+    users: Users,
+    tiers: AuthorTiers,
+    review: TierReview,
 }
 
-impl FanOutTweets {
-    pub(crate) async fn handle(&self, records: &[KinesisEventRecord]) -> Result<()> {
+impl Consumer for FanOutTweets {
+    type Record = StreamRecord;
+    const CHUNK: usize = 1;
+
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            fan_out: FanOut::new(roost)?,
+            timelines: Timelines::new(roost)?,
+            feeds: Feeds::new(roost)?,
+            receipts: Receipts::new(roost)?,
+            cards: Cards::new(roost)?,
+            users: Users::new(roost)?,
+            tiers: AuthorTiers::new(roost)?,
+            review: TierReview::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, records: &[StreamRecord]) -> Result<()> {
         for record in records {
             match batch::payload(record)? {
                 TweetEvent::TweetCreated {
@@ -35,15 +50,13 @@ impl FanOutTweets {
         }
         Ok(())
     }
+}
 
+impl FanOutTweets {
     async fn created(&self, entry: Entry) -> Result<()> {
         // The author has it already, unless post-tweet could not finish.
         self.timelines.insert(entry, &[entry.author]).await?;
-        let tiers = tiers::tiers_of(&self.users, &self.cards, &[entry.author]).await?;
-        let author = tiers
-            .get(&entry.author)
-            .copied()
-            .ok_or(Error::GaveUp("finding an author's tier"))?;
+        let author = self.tiers.one(entry.author).await?;
         if author.tier.pulls() {
             self.feeds.add(entry).await?;
             let late_ms = now_millis().saturating_sub(entry.tweet.millis());
@@ -52,31 +65,19 @@ impl FanOutTweets {
         if author.tier.pushes() {
             self.fan_out.start(entry, author).await?;
         }
-        if matches!(self.policy.measure, Measure::Load { .. }) {
-            self.review(entry.author).await?;
+        if self.review.counts_tweets() {
+            let row = self.users.count_tweet(entry.author, now_millis()).await?;
+            self.review.review(row.as_slice()).await?;
         }
         Ok(())
     }
 
     async fn deleted(&self, entry: Entry) -> Result<()> {
-        // A tweet that went together with its author was buried by `erase-users`.
+        // A tweet that was deleted together with its author was buried by `erase-users`.
         if self.users.still_exists(entry.author).await? {
             self.cards.bury(entry).await?;
         }
         self.feeds.remove(entry).await
-    }
-
-    /// Where load decides, every tweet counts.
-    async fn review(&self, author: UserId) -> Result<()> {
-        let row = self.users.count_tweet(author, now_millis()).await?;
-        tiers::review(
-            &self.tiers,
-            &self.users,
-            &self.cards,
-            &self.policy,
-            row.as_slice(),
-        )
-        .await
     }
 }
 
@@ -89,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_event_is_a_tweet_that_was_posted() {
-        let batch: Batch<KinesisEventRecord> = serde_json::from_str(EVENT).expect("an event");
+        let batch: Batch<StreamRecord> = serde_json::from_str(EVENT).expect("an event");
         let event: TweetEvent = batch::payload(&batch.records[0]).expect("a payload");
         assert!(matches!(event, TweetEvent::TweetCreated { .. }));
     }

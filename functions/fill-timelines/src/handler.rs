@@ -1,22 +1,30 @@
 use std::collections::BTreeSet;
 
-use aws_lambda_events::kinesis::KinesisEventRecord;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use shared::Result;
 use shared::domain::UserId;
 use shared::domain::event::TimelineFill;
 use shared::flows::rebuild::Rebuilds;
-use shared::runtime::batch;
+use shared::runtime::batch::{self, Consumer, StreamRecord};
+use shared::{Result, Roost};
 
 /// Lists filled at once. Readers do not wait for this, so it is kept from crowding them out.
 const CONCURRENCY: usize = 2;
 
 pub(crate) struct FillTimelines {
-    pub(crate) rebuilds: Rebuilds,
+    rebuilds: Rebuilds,
 }
 
-impl FillTimelines {
-    pub(crate) async fn handle(&self, records: &[KinesisEventRecord]) -> Result<()> {
+impl Consumer for FillTimelines {
+    type Record = StreamRecord;
+    const CHUNK: usize = 10;
+
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            rebuilds: Rebuilds::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, records: &[StreamRecord]) -> Result<()> {
         let fills: Vec<_> = users(records)?
             .into_iter()
             .map(|user| self.rebuilds.fill(user))
@@ -29,7 +37,7 @@ impl FillTimelines {
 }
 
 /// Whose lists are meant, each once.
-fn users(records: &[KinesisEventRecord]) -> Result<BTreeSet<UserId>> {
+fn users(records: &[StreamRecord]) -> Result<BTreeSet<UserId>> {
     let fills = records.iter().map(batch::payload);
     fills
         .map(|fill| fill.map(|fill: TimelineFill| fill.user_id))
@@ -45,7 +53,7 @@ mod tests {
 
     #[test]
     fn a_timeline_that_is_named_twice_is_filled_once() {
-        let batch: Batch<KinesisEventRecord> = serde_json::from_str(EVENT).expect("an event");
+        let batch: Batch<StreamRecord> = serde_json::from_str(EVENT).expect("an event");
         let twice = [batch.records[0].clone(), batch.records[0].clone()];
         assert_eq!(users(&twice).expect("a user").len(), 1);
     }

@@ -1,22 +1,27 @@
-use lambda_http::Request;
 use shared::domain::UserId;
-use shared::flows::edges;
-use shared::runtime::http::{self, HttpResponse};
+use shared::flows::edges::EdgeSettler;
+use shared::runtime::http::{self, HttpResponse, Request};
 use shared::stores::follows::Edge;
-use shared::stores::{Follows, Identities, Timelines, Users};
-use shared::{Error, Result};
+use shared::stores::{Follows, Users};
+use shared::{Error, Result, Roost};
 
 pub(crate) struct FollowUser {
-    pub(crate) users: Users,
-    pub(crate) follows: Follows,
-    pub(crate) timelines: Timelines,
-    pub(crate) identities: Identities,
+    users: Users,
+    follows: Follows,
+    edges: EdgeSettler,
 }
 
-impl FollowUser {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        let me = http::caller(&request, &self.identities).await?;
-        let followee = UserId::parse(http::path(&request, "id"))?;
+impl http::Handler for FollowUser {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            users: Users::new(roost)?,
+            follows: Follows::new(roost)?,
+            edges: EdgeSettler::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        let followee = UserId::parse(http::path(request, "id"))?;
         if followee == me {
             return Err(Error::Invalid("you cannot follow yourself".to_owned()));
         }
@@ -24,11 +29,13 @@ impl FollowUser {
         let edge = Edge::new(me, followee);
         self.follows.follow(edge).await?;
         self.undo_without_profiles(edge).await?;
-        edges::settle(&self.follows, &self.timelines, edge, true).await?;
+        self.edges.settle(edge, true).await?;
         http::no_content()
     }
+}
 
-    /// One of the two may have been deleted meanwhile, and its edges perhaps before this one.
+impl FollowUser {
+    /// One of the two accounts may have been deleted meanwhile, and its edges perhaps before this one was made.
     async fn undo_without_profiles(&self, edge: Edge) -> Result<()> {
         let (me, followee) = (edge.follower(), edge.followee());
         let exist = tokio::try_join!(

@@ -1,16 +1,20 @@
-use lambda_http::Request;
-use shared::Result;
-use shared::runtime::http::{self, HttpResponse};
-use shared::stores::{Identities, Markers};
+use shared::domain::UserId;
+use shared::runtime::http::{self, HttpResponse, Request};
+use shared::stores::Markers;
+use shared::{Result, Roost};
 
 pub(crate) struct GetMarker {
-    pub(crate) markers: Markers,
-    pub(crate) identities: Identities,
+    markers: Markers,
 }
 
-impl GetMarker {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        let me = http::caller(&request, &self.identities).await?;
+impl http::Handler for GetMarker {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            markers: Markers::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, me: UserId, _: &Request) -> Result<HttpResponse> {
         http::ok(&self.markers.get(me).await?)
     }
 }

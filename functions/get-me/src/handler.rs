@@ -1,16 +1,20 @@
-use lambda_http::Request;
-use shared::runtime::http::{self, HttpResponse};
-use shared::stores::{Identities, Users};
-use shared::{Error, Result};
+use shared::domain::UserId;
+use shared::runtime::http::{self, HttpResponse, Request};
+use shared::stores::Users;
+use shared::{Error, Result, Roost};
 
 pub(crate) struct GetMe {
-    pub(crate) users: Users,
-    pub(crate) identities: Identities,
+    users: Users,
 }
 
-impl GetMe {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        let me = http::caller(&request, &self.identities).await?;
+impl http::Handler for GetMe {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            users: Users::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, me: UserId, _: &Request) -> Result<HttpResponse> {
         http::ok(&self.users.find(me).await?.ok_or(Error::NoProfile)?)
     }
 }

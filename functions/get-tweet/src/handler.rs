@@ -1,23 +1,29 @@
-use lambda_http::Request;
 use shared::domain::{Entry, Tweet, TweetId, UserId};
-use shared::runtime::http::{self, HttpResponse};
-use shared::stores::{Identities, Tweets, Users};
-use shared::{Error, Result};
+use shared::runtime::http::{self, HttpResponse, Request};
+use shared::stores::{Tweets, Users};
+use shared::{Error, Result, Roost};
 
 pub(crate) struct GetTweet {
-    pub(crate) users: Users,
-    pub(crate) tweets: Tweets,
-    pub(crate) identities: Identities,
+    users: Users,
+    tweets: Tweets,
 }
 
-impl GetTweet {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        let me = http::caller(&request, &self.identities).await?;
-        let id = TweetId::parse(http::path(&request, "id"))?;
+impl http::Handler for GetTweet {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            users: Users::new(roost)?,
+            tweets: Tweets::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        let id = TweetId::parse(http::path(request, "id"))?;
         let tweet = self.find(id, me).await?;
         http::ok(&tweet.ok_or_else(|| Error::NotFound(format!("there is no tweet {id}")))?)
     }
+}
 
+impl GetTweet {
     async fn find(&self, id: TweetId, me: UserId) -> Result<Option<Tweet>> {
         // The index may not know a tweet yet that the caller posted a moment ago.
         let author = self.tweets.author_of(id).await?.unwrap_or(me);

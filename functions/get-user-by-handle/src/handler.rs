@@ -1,18 +1,21 @@
-use lambda_http::Request;
-use shared::domain::Handle;
-use shared::runtime::http::{self, HttpResponse};
-use shared::stores::{Identities, Users};
-use shared::{Error, Result};
+use shared::domain::{Handle, UserId};
+use shared::runtime::http::{self, HttpResponse, Request};
+use shared::stores::Users;
+use shared::{Error, Result, Roost};
 
 pub(crate) struct GetUserByHandle {
-    pub(crate) users: Users,
-    pub(crate) identities: Identities,
+    users: Users,
 }
 
-impl GetUserByHandle {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        http::caller(&request, &self.identities).await?;
-        let asked = http::path(&request, "handle");
+impl http::Handler for GetUserByHandle {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            users: Users::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
+        let asked = http::path(request, "handle");
         // What cannot be a handle is nobody's.
         let found = match Handle::parse(asked) {
             Ok(handle) => self.users.find_by_handle(&handle).await?,

@@ -1,18 +1,21 @@
-use lambda_http::Request;
-use shared::Result;
 use shared::domain::UserId;
-use shared::runtime::http::{self, HttpResponse};
-use shared::stores::{Identities, Users};
+use shared::runtime::http::{self, HttpResponse, Request};
+use shared::stores::Users;
+use shared::{Result, Roost};
 
 pub(crate) struct GetUser {
-    pub(crate) users: Users,
-    pub(crate) identities: Identities,
+    users: Users,
 }
 
-impl GetUser {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        http::caller(&request, &self.identities).await?;
-        let id = UserId::parse(http::path(&request, "id"))?;
+impl http::Handler for GetUser {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            users: Users::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
+        let id = UserId::parse(http::path(request, "id"))?;
         http::ok(&self.users.get(id).await?)
     }
 }

@@ -1,14 +1,11 @@
-use lambda_http::Request;
 use serde::Serialize;
-use shared::domain::TweetId;
+use shared::domain::{TweetId, UserId};
 use shared::flows::home_timeline::{HomeTimelines, News, Troubles};
-use shared::runtime::http::{self, HttpResponse};
-use shared::stores::Identities;
-use shared::{Error, Result};
+use shared::runtime::http::{self, HttpResponse, Request};
+use shared::{Error, Result, Roost};
 
 pub(crate) struct HomeTimelineNew {
-    pub(crate) home: HomeTimelines,
-    pub(crate) identities: Identities,
+    home: HomeTimelines,
 }
 
 /// What clients read.
@@ -16,7 +13,7 @@ pub(crate) struct HomeTimelineNew {
 struct Body {
     /// At most [`News::MOST`].
     count: usize,
-    /// Are there more than were counted?
+    /// `true` if there are more than were counted.
     capped: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     newest_id: Option<TweetId>,
@@ -25,10 +22,15 @@ struct Body {
     reasons: Troubles,
 }
 
-impl HomeTimelineNew {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        let me = http::caller(&request, &self.identities).await?;
-        let since = http::tweet_id(&request, "since")?;
+impl http::Handler for HomeTimelineNew {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            home: HomeTimelines::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        let since = http::tweet_id(request, "since")?;
         let since = since.ok_or_else(|| {
             Error::Malformed("since is missing: the newest id you have seen".to_owned())
         })?;

@@ -1,17 +1,14 @@
 use std::time::Instant;
 
-use lambda_http::Request;
 use serde::Serialize;
-use shared::domain::{Cursor, PageSize, Tweet, TweetId, User};
+use shared::domain::{Cursor, PageSize, Tweet, TweetId, User, UserId};
 use shared::flows::home_timeline::{Explanation, HomePage, HomeTimelines, Troubles};
-use shared::runtime::http::{self, HttpResponse, header};
-use shared::runtime::metrics;
-use shared::stores::Identities;
-use shared::{Error, Result};
+use shared::platform::metrics;
+use shared::runtime::http::{self, HttpResponse, Request, header};
+use shared::{Error, Result, Roost};
 
 pub(crate) struct HomeTimeline {
-    pub(crate) home: HomeTimelines,
-    pub(crate) identities: Identities,
+    home: HomeTimelines,
 }
 
 /// A page as clients read it.
@@ -26,7 +23,7 @@ struct Body {
 struct Item {
     #[serde(flatten)]
     tweet: Tweet,
-    /// How it came here, where the client wants to know.
+    /// How it came here, if the client wants to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Explanation>,
 }
@@ -45,31 +42,38 @@ struct Meta {
     oldest_id: Option<TweetId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<TweetId>,
-    /// Where to go on above a page that was asked for by `since_id`.
+    /// The next `since_id`, if more lies above a page that was asked for by one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_since_id: Option<TweetId>,
     /// Said on the page that reaches what was read before, as the read marker has it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     caught_up: bool,
-    /// Is it certain that nothing is missing that should be on this page?
+    /// `true` if it is certain that nothing is missing on this page.
     complete: bool,
-    /// Why it is not.
+    /// Why it is not certain.
     #[serde(skip_serializing_if = "Troubles::is_empty")]
     reasons: Troubles,
 }
 
-impl HomeTimeline {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
+impl http::Handler for HomeTimeline {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            home: HomeTimelines::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let started = Instant::now();
-        let response = self.read(&request).await?;
+        let response = self.read(me, request).await?;
         let took = started.elapsed().as_millis();
         metrics::TIMELINE_READS.add(1);
         metrics::TIMELINE_READ_LATENCY.record(u64::try_from(took).unwrap_or(u64::MAX));
         Ok(response)
     }
+}
 
-    async fn read(&self, request: &Request) -> Result<HttpResponse> {
-        let me = http::caller(request, &self.identities).await?;
+impl HomeTimeline {
+    async fn read(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let (size, cursor) = (http::page_size(request)?, http::cursor(request)?);
         let explain = http::switch(request, "explain")?;
         match (cursor, http::tweet_id(request, "since_id")?) {
@@ -82,7 +86,7 @@ impl HomeTimeline {
                 http::ok(&Body::above(page, explained))
             }
             (cursor, None) => {
-                // An explanation changes where the page does not.
+                // An explanation can change although the page does not.
                 let known_tag = http::if_none_match(request).filter(|_| !explain);
                 let below = cursor.map(Cursor::tweet);
                 match self.home.page(me, below, size, known_tag).await {
@@ -112,7 +116,7 @@ impl HomeTimeline {
         Ok(response)
     }
 
-    /// How the page's tweets came there; nothing where the client did not ask.
+    /// How the page's tweets came there; nothing if the client did not ask.
     async fn explain(&self, explain: bool, page: &HomePage) -> Vec<Explanation> {
         if explain {
             self.home.explain(page).await

@@ -1,38 +1,34 @@
-use lambda_http::Request;
-use shared::Result;
-use shared::domain::{Cursor, UserId};
-use shared::runtime::http::{self, HttpResponse, Page};
-use shared::stores::{Follows, Identities, Users};
+use shared::domain::UserId;
+use shared::runtime::http::{self, HttpResponse, Request};
+use shared::runtime::people;
+use shared::stores::{Following, Users};
+use shared::{Result, Roost};
 
 pub(crate) struct ListFollowing {
-    pub(crate) follows: Follows,
-    pub(crate) users: Users,
-    pub(crate) identities: Identities,
+    following: Following,
+    users: Users,
 }
 
-impl ListFollowing {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        http::caller(&request, &self.identities).await?;
-        let id = UserId::parse(http::path(&request, "id"))?;
-        let (size, cursor) = (http::page_size(&request)?, http::cursor(&request)?);
-        self.users.get(id).await?;
-        let page = self
-            .follows
-            .following_page(id, cursor.map(Cursor::user), size.get())
-            .await?;
-        let next_cursor = page
-            .ids
-            .last()
-            .filter(|_| page.more)
-            .map(ToString::to_string);
-        http::ok(&Page::new(self.users.list(&page.ids).await?, next_cursor))
+impl http::Handler for ListFollowing {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            following: Following::new(roost)?,
+            users: Users::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
+        people::page(&self.users, request, |of, after, limit| {
+            self.following.page(of, after, limit)
+        })
+        .await
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use shared::runtime::http::test;
+    use shared::domain::UserId;
+    use shared::runtime::http::{self, test};
 
     const EVENT: &str = include_str!("../../../events/list-following.json");
 

@@ -1,13 +1,10 @@
-use lambda_http::Request;
 use serde::Deserialize;
 use shared::domain::{Entry, Tweet, TweetId, TweetText, UserId};
-use shared::runtime::{
-    http::{self, HttpResponse},
-    now_millis,
-};
+use shared::platform::now_millis;
+use shared::runtime::http::{self, HttpResponse, Request};
 use shared::stores::tweets::Stored;
-use shared::stores::{Cards, Identities, Timelines, Tweets, Users};
-use shared::{Error, Result};
+use shared::stores::{Cards, IdempotencyKeys, Ids, Timelines, Tweets, Users};
+use shared::{Error, Result, Roost};
 
 /// How many ids are tried before giving up. More than one is needed only when lanes have wrapped around, or when two
 /// requests with the same key meet.
@@ -16,11 +13,12 @@ const ATTEMPTS: usize = 5;
 const LONGEST_KEY: usize = 255;
 
 pub(crate) struct PostTweet {
-    pub(crate) users: Users,
-    pub(crate) tweets: Tweets,
-    pub(crate) timelines: Timelines,
-    pub(crate) cards: Cards,
-    pub(crate) identities: Identities,
+    ids: Ids,
+    users: Users,
+    tweets: Tweets,
+    idempotency_keys: IdempotencyKeys,
+    timelines: Timelines,
+    cards: Cards,
 }
 
 #[derive(Deserialize)]
@@ -28,10 +26,20 @@ struct Body {
     text: String,
 }
 
-impl PostTweet {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        let me = http::caller(&request, &self.identities).await?;
-        let (text, key) = read(&request)?;
+impl http::Handler for PostTweet {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            ids: Ids::new(roost)?,
+            users: Users::new(roost)?,
+            tweets: Tweets::new(roost)?,
+            idempotency_keys: IdempotencyKeys::new(roost)?,
+            timelines: Timelines::new(roost)?,
+            cards: Cards::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        let (text, key) = read(request)?;
         let (tweet, is_new) = self.store(me, text, key.as_deref()).await?;
         if !is_new {
             // It was shown when it was new, and may have been deleted since.
@@ -39,7 +47,7 @@ impl PostTweet {
         }
         let ((), exists) = tokio::join!(self.show_to_author(&tweet), self.users.still_exists(me));
         if !exists? {
-            // The account was deleted meanwhile, and its tweets perhaps before this one.
+            // The account was deleted meanwhile, and its tweets perhaps before this one was stored.
             let entry = Entry::new(tweet.id, me);
             self.tweets.delete(entry).await?;
             self.cards.bury_briefly(&[entry]).await?;
@@ -48,15 +56,17 @@ impl PostTweet {
         tracing::info!(tweet_id = %tweet.id, "tweet posted");
         http::created(&tweet)
     }
+}
 
-    /// The tweet, and whether it is this request that stored it.
+impl PostTweet {
+    /// The tweet, and `true` if this request stored it.
     async fn store(&self, me: UserId, text: TweetText, key: Option<&str>) -> Result<(Tweet, bool)> {
         for _ in 0..ATTEMPTS {
-            let id = TweetId::new(self.users.next_id().await?);
+            let id = TweetId::new(self.ids.next().await?);
             let tweet = Tweet::new(id, me, text.clone());
             let stored = match key {
                 None => self.tweets.store(&tweet).await?,
-                Some(key) => self.tweets.store_once(&tweet, key).await?,
+                Some(key) => self.idempotency_keys.store_once(&tweet, key).await?,
             };
             match stored {
                 Stored::New => return Ok((tweet, true)),

@@ -1,17 +1,26 @@
-use aws_lambda_events::dynamodb::EventRecord;
-use shared::Result;
 use shared::domain::event::TierChange;
-use shared::runtime::batch;
+use shared::runtime::batch::{self, Consumer, TableRecord};
 use shared::stores::EventStream;
+use shared::stores::events::{MOST_RECORDS, Stream};
 use shared::stores::tiers::TierRow;
+use shared::{Result, Roost};
 
 pub(crate) struct PublishTierChanges {
-    pub(crate) events: EventStream,
+    events: EventStream,
 }
 
-impl PublishTierChanges {
+impl Consumer for PublishTierChanges {
+    type Record = TableRecord;
+    const CHUNK: usize = MOST_RECORDS;
+
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            events: EventStream::new(roost, Stream::TierChanges)?,
+        })
+    }
+
     /// The event source's filter lets only items `tier#…` through that have just begun to flip.
-    pub(crate) async fn handle(&self, records: &[EventRecord]) -> Result<()> {
+    async fn handle(&self, records: &[TableRecord]) -> Result<()> {
         let changes = records.iter().map(read).collect::<Result<Vec<_>>>()?;
         self.events
             .put(
@@ -23,7 +32,7 @@ impl PublishTierChanges {
     }
 }
 
-fn read(record: &EventRecord) -> Result<TierChange> {
+fn read(record: &TableRecord) -> Result<TierChange> {
     Ok(batch::new_image::<TierRow>(record)?.change())
 }
 
@@ -36,7 +45,7 @@ mod tests {
 
     #[test]
     fn the_event_is_a_promotion() {
-        let batch: Batch<EventRecord> = serde_json::from_str(EVENT).expect("an event");
+        let batch: Batch<TableRecord> = serde_json::from_str(EVENT).expect("an event");
         let change = read(&batch.records[0]).expect("a record");
         assert!(change.is_celebrity);
         assert_eq!(change.epoch, 1);

@@ -1,30 +1,34 @@
-use lambda_http::Request;
 use serde::Deserialize;
-use shared::domain::TweetId;
-use shared::runtime::http::{self, HttpResponse};
-use shared::stores::{Identities, Markers, Users};
-use shared::{Error, Result};
+use shared::domain::{TweetId, UserId};
+use shared::runtime::http::{self, HttpResponse, Request};
+use shared::stores::{Markers, Users};
+use shared::{Error, Result, Roost};
 
 pub(crate) struct PutMarker {
-    pub(crate) users: Users,
-    pub(crate) markers: Markers,
-    pub(crate) identities: Identities,
+    users: Users,
+    markers: Markers,
 }
 
 #[derive(Deserialize)]
 struct Body {
     last_read_id: String,
-    /// The version that the client has seen; 0 where there is no marker yet.
+    /// The version that the client has seen; 0 if there is no marker yet.
     version: u64,
 }
 
-impl PutMarker {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        let me = http::caller(&request, &self.identities).await?;
-        let (last_read, version) = read(&request)?;
+impl http::Handler for PutMarker {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            users: Users::new(roost)?,
+            markers: Markers::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        let (last_read, version) = read(request)?;
         let marker = self.markers.set(me, last_read, version).await?;
         if !self.users.still_exists(me).await? {
-            // The account was deleted meanwhile, and its marker perhaps before this one.
+            // The account was deleted meanwhile, and its marker perhaps before this one was written.
             self.markers.remove(me).await?;
             return Err(Error::NoProfile);
         }

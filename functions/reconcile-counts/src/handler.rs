@@ -1,31 +1,45 @@
-use shared::Result;
-use shared::domain::tier::Policy;
-use shared::flows::tiers;
-use shared::runtime::metrics;
+use shared::flows::tiers::TierReview;
+use shared::platform::metrics;
+use shared::runtime::schedule::Job;
 use shared::stores::drifts::Drift;
 use shared::stores::users::UserRow;
-use shared::stores::{Cards, Drifts, Follows, Tiers, Users};
+use shared::stores::{Drifts, Followers, Following, Positions, UserCounts, Users};
+use shared::{Result, Roost};
 
 /// Under which name the position is remembered.
 const JOB: &str = "reconcile-counts";
 
 pub(crate) struct ReconcileCounts {
-    pub(crate) users: Users,
-    pub(crate) follows: Follows,
-    pub(crate) drifts: Drifts,
-    pub(crate) tiers: Tiers,
-    pub(crate) cards: Cards,
-    pub(crate) policy: Policy,
+    users: Users,
+    followers: Followers,
+    following: Following,
+    drifts: Drifts,
+    positions: Positions,
+    counts: UserCounts,
+    review: TierReview,
     /// Users that one run looks at.
-    pub(crate) sample: usize,
+    sample: usize,
 }
 
-impl ReconcileCounts {
+impl Job for ReconcileCounts {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            users: Users::new(roost)?,
+            followers: Followers::new(roost)?,
+            following: Following::new(roost)?,
+            drifts: Drifts::new(roost)?,
+            positions: Positions::new(roost)?,
+            counts: UserCounts::new(roost)?,
+            review: TierReview::new(roost)?,
+            sample: roost.config.reconcile_sample()?,
+        })
+    }
+
     /// Every run goes on where the one before stopped, so that everybody has their turn.
-    pub(crate) async fn handle(&self) -> Result<()> {
+    async fn run(&self) -> Result<()> {
         let (rows, next) = self
             .users
-            .scan(self.drifts.position(JOB).await?, self.sample)
+            .scan(self.positions.get(JOB).await?, self.sample)
             .await?;
         let (users, mut repaired, mut right) = (rows.len(), 0, Vec::new());
         for row in rows {
@@ -36,21 +50,21 @@ impl ReconcileCounts {
             }
         }
         // Nobody flips on a count that is in doubt.
-        tiers::review(&self.tiers, &self.users, &self.cards, &self.policy, &right).await?;
-        self.drifts.set_position(JOB, next).await?;
+        self.review.review(&right).await?;
+        self.positions.set(JOB, next).await?;
         tracing::info!(users, repaired, "counts reconciled");
         metrics::COUNT_DRIFTS_REPAIRED.add(repaired);
         Ok(())
     }
+}
 
+impl ReconcileCounts {
     /// A difference may just be a record that is still on its way. Seen again a run later, with no count in between,
     /// it is drift.
     async fn reconcile(&self, row: &UserRow) -> Result<Outcome> {
         let id = row.id();
-        let (followers, following) = tokio::try_join!(
-            self.follows.count_followers(id),
-            self.follows.count_following(id)
-        )?;
+        let (followers, following) =
+            tokio::try_join!(self.followers.count(id), self.following.count(id))?;
         if (followers, following) == (row.follower_count, row.following_count) {
             return Ok(Outcome::Right);
         }
@@ -70,7 +84,7 @@ impl ReconcileCounts {
         {
             return Ok(Outcome::InDoubt);
         }
-        self.cards.set_counts(&self.users.rows([id]).await?).await?;
+        self.counts.set(&self.users.rows([id]).await?).await?;
         Ok(Outcome::Repaired)
     }
 }

@@ -1,21 +1,25 @@
-use lambda_http::Request;
-use shared::Result;
 use shared::domain::UserId;
-use shared::flows::edges;
-use shared::runtime::http::{self, HttpResponse};
+use shared::flows::edges::EdgeSettler;
+use shared::runtime::http::{self, HttpResponse, Request};
+use shared::stores::Follows;
 use shared::stores::follows::Edge;
-use shared::stores::{Follows, Identities, Timelines};
+use shared::{Result, Roost};
 
 pub(crate) struct UnfollowUser {
-    pub(crate) follows: Follows,
-    pub(crate) timelines: Timelines,
-    pub(crate) identities: Identities,
+    follows: Follows,
+    edges: EdgeSettler,
 }
 
-impl UnfollowUser {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        let me = http::caller(&request, &self.identities).await?;
-        let followee = UserId::parse(http::path(&request, "id"))?;
+impl http::Handler for UnfollowUser {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            follows: Follows::new(roost)?,
+            edges: EdgeSettler::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        let followee = UserId::parse(http::path(request, "id"))?;
         if followee == me {
             return Err(shared::Error::Invalid(
                 "you cannot unfollow yourself".to_owned(),
@@ -23,7 +27,7 @@ impl UnfollowUser {
         }
         let edge = Edge::new(me, followee);
         self.follows.unfollow(edge).await?;
-        edges::settle(&self.follows, &self.timelines, edge, false).await?;
+        self.edges.settle(edge, false).await?;
         http::no_content()
     }
 }

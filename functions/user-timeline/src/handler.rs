@@ -1,21 +1,25 @@
-use lambda_http::Request;
-use shared::Result;
 use shared::domain::{Cursor, UserId};
-use shared::runtime::http::{self, HttpResponse, Page};
+use shared::runtime::http::{self, HttpResponse, Page, Request};
 use shared::stores::tweets::{NEWEST, OLDEST};
-use shared::stores::{Identities, Tweets, Users};
+use shared::stores::{Tweets, Users};
+use shared::{Result, Roost};
 
 pub(crate) struct UserTimeline {
-    pub(crate) users: Users,
-    pub(crate) tweets: Tweets,
-    pub(crate) identities: Identities,
+    users: Users,
+    tweets: Tweets,
 }
 
-impl UserTimeline {
-    pub(crate) async fn handle(&self, request: Request) -> Result<HttpResponse> {
-        http::caller(&request, &self.identities).await?;
-        let author = UserId::parse(http::path(&request, "id"))?;
-        let (size, cursor) = (http::page_size(&request)?, http::cursor(&request)?);
+impl http::Handler for UserTimeline {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            users: Users::new(roost)?,
+            tweets: Tweets::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
+        let author = UserId::parse(http::path(request, "id"))?;
+        let (size, cursor) = (http::page_size(request)?, http::cursor(request)?);
         self.users.get(author).await?;
         let below = cursor.map_or(NEWEST, Cursor::tweet);
         // One more than the page holds tells whether another page follows.

@@ -35,7 +35,7 @@ impl Tier {
         matches!(self, Self::Promoting | Self::Celebrity)
     }
 
-    /// Where this state leads when every follower has been told; `None` where nobody is being told anything.
+    /// The state that follows when every follower has been told; `None` if nobody is being told anything.
     pub const fn settled(self) -> Option<Self> {
         match self {
             Self::Promoting => Some(Self::Celebrity),
@@ -63,6 +63,13 @@ impl Tier {
         .into_iter()
         .find(|tier| tier.as_str() == text)
     }
+}
+
+/// An author's tier, and how often it flipped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TierAndEpoch {
+    pub tier: Tier,
+    pub epoch: u64,
 }
 
 /// What an author weighs.
@@ -98,6 +105,11 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// `true` if a tweet adds to what an author weighs.
+    pub const fn counts_tweets(&self) -> bool {
+        matches!(self.measure, Measure::Load { .. })
+    }
+
     /// The flip that is due, if any: [`Tier::Promoting`] or [`Tier::Demoting`].
     #[expect(
         clippy::cast_precision_loss,

@@ -1,8 +1,8 @@
 //! Comparing what some readers are served with what the tables say, and repairing what differs.
 //!
-//! Only people whose list is in Redis are looked at, because only those can be served something wrong from it. Very
-//! young tweets may still be on their way and do not count; what differs otherwise must differ twice, a while apart.
-//! Repair is forgetting: what Redis does not have is read from the tables.
+//! Only people whose list is in Redis are looked at, because only they can be served something wrong from it. Very young
+//! tweets may still be on their way and do not count. Any other difference must be there twice, a while apart. To repair
+//! is to forget: what Redis does not have is read from the tables.
 
 use std::time::Duration;
 
@@ -12,10 +12,8 @@ use super::home_timeline::HomeTimelines;
 use super::oracle;
 use crate::domain::audit::{Difference, compare};
 use crate::domain::{Entry, PageSize, TweetId, UserId};
-use crate::runtime::aws::Aws;
-use crate::runtime::config::Config;
-use crate::runtime::{metrics, now_millis};
-use crate::stores::{Cards, Follows, Redis, Timelines, Tweets, Users};
+use crate::platform::{Roost, metrics, now_millis};
+use crate::stores::{Cards, Feeds, Following, Timelines, Tweets, UserCounts};
 use crate::{Error, Result};
 
 /// How old a tweet must be to be missed.
@@ -28,22 +26,26 @@ pub struct Audit {
     home: HomeTimelines,
     timelines: Timelines,
     cards: Cards,
-    follows: Follows,
+    feeds: Feeds,
+    counts: UserCounts,
+    following: Following,
     tweets: Tweets,
 }
 
 impl Audit {
-    pub fn new(aws: &Aws, redis: Redis, users: Users, config: &Config) -> Result<Self> {
+    pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
-            timelines: Timelines::new(redis.clone(), config)?,
-            cards: Cards::new(redis.clone()),
-            follows: Follows::new(aws, config)?,
-            tweets: Tweets::new(aws, config)?,
-            home: HomeTimelines::new(aws, redis, users, config)?.unnoticed(),
+            home: HomeTimelines::new(roost)?.without_renewal(),
+            timelines: Timelines::new(roost)?,
+            cards: Cards::new(roost)?,
+            feeds: Feeds::new(roost)?,
+            counts: UserCounts::new(roost)?,
+            following: Following::new(roost)?,
+            tweets: Tweets::new(roost)?,
         })
     }
 
-    /// Audits those of these users who have a list. Says how many those are, and how many were served something wrong.
+    /// Audits those of these users who have a list. Gives how many they are, and how many were served something wrong.
     pub async fn run(&self, users: &[UserId]) -> Result<(usize, usize)> {
         let active = self.timelines.active(users).await?;
         let mut suspects = Vec::new();
@@ -79,7 +81,7 @@ impl Audit {
             return Ok(Difference::default());
         }
         // Read after the page: what was deleted or unfollowed before it was read must not be on it.
-        let truth = oracle::home_timeline(&self.follows, &self.tweets, user, size.get()).await?;
+        let truth = oracle::home_timeline(&self.following, &self.tweets, user, size.get()).await?;
         let served: Vec<Entry> = page
             .tweets
             .iter()
@@ -98,6 +100,8 @@ impl Audit {
         );
         self.timelines.forget(user).await?;
         self.cards.forget_tweets(&difference.tweets()).await?;
-        self.cards.forget_feeds(&difference.authors()).await
+        let authors = difference.authors();
+        self.feeds.forget(authors.iter().copied()).await?;
+        self.counts.forget(authors).await
     }
 }

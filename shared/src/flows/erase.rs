@@ -1,26 +1,49 @@
-//! Removing what a deleted account has left, a piece at a time.
+//! Hiding a deleted account, and removing what it has left, a piece at a time.
 //!
 //! Every piece is the first of what is left, so nothing has to be remembered between them, and one that is repeated
 //! finds less to do. Others see nothing of the account meanwhile: readers drop tweets whose author has no profile.
 
 use crate::Result;
 use crate::domain::{Entry, TweetId, UserId};
-use crate::runtime::aws::Aws;
-use crate::runtime::config::Config;
+use crate::platform::Roost;
 use crate::stores::follows::Edge;
 use crate::stores::tweets::Remains;
 use crate::stores::{
-    Cards, Celebs, Drifts, Follows, Identities, Receipts, Redis, Timelines, Tweets, Users,
+    Cards, Celebs, Drifts, Followers, Following, Follows, IdempotencyKeys, Identities, Receipts,
+    Timelines, Tweets,
 };
 
-/// Tweets or edges that go in one piece.
+/// Tweets or edges that are removed in one piece.
 const PIECE: usize = 500;
 
+/// Makes a deleted account invisible in Redis, too.
+pub struct Hider {
+    identities: Identities,
+    cards: Cards,
+}
+
+impl Hider {
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            identities: Identities::new(roost)?,
+            cards: Cards::new(roost)?,
+        })
+    }
+
+    pub async fn hide(&self, user: UserId, sub: &str) -> Result<()> {
+        self.identities.bury(sub, user).await?;
+        self.cards.forget_user(user).await
+    }
+}
+
+/// Removes what is left of an account.
 pub struct Eraser {
     tweets: Tweets,
+    idempotency_keys: IdempotencyKeys,
     follows: Follows,
+    followers: Followers,
+    following: Following,
     drifts: Drifts,
-    identities: Identities,
     timelines: Timelines,
     celebs: Celebs,
     cards: Cards,
@@ -28,26 +51,22 @@ pub struct Eraser {
 }
 
 impl Eraser {
-    pub fn new(aws: &Aws, redis: Redis, config: &Config) -> Result<Self> {
+    pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
-            tweets: Tweets::new(aws, config)?,
-            follows: Follows::new(aws, config)?,
-            drifts: Drifts::new(aws, config)?,
-            identities: Identities::new(Users::new(aws, config)?, redis.clone()),
-            timelines: Timelines::new(redis.clone(), config)?,
-            celebs: Celebs::new(redis.clone()),
-            cards: Cards::new(redis.clone()),
-            receipts: Receipts::new(redis),
+            tweets: Tweets::new(roost)?,
+            idempotency_keys: IdempotencyKeys::new(roost)?,
+            follows: Follows::new(roost)?,
+            followers: Followers::new(roost)?,
+            following: Following::new(roost)?,
+            drifts: Drifts::new(roost)?,
+            timelines: Timelines::new(roost)?,
+            celebs: Celebs::new(roost)?,
+            cards: Cards::new(roost)?,
+            receipts: Receipts::new(roost)?,
         })
     }
 
-    /// Makes Redis forget who this is, so that the account is invisible there, too.
-    pub async fn hide(&self, user: UserId, sub: &str) -> Result<()> {
-        self.identities.bury(sub, user).await?;
-        self.cards.forget_user(user).await
-    }
-
-    /// Removes the next piece, and says whether anything was left to remove.
+    /// Removes the next piece. `false` if nothing was left to remove.
     pub async fn next_piece(&self, user: UserId) -> Result<bool> {
         Ok(self.some_tweets(user).await?
             || self.some_followers(user).await?
@@ -64,15 +83,16 @@ impl Eraser {
         let tweets = self.tweets.remains(author, PIECE).await?;
         let entries: Vec<Entry> = tweets.iter().map(Remains::entry).collect();
         let ids: Vec<TweetId> = entries.iter().map(|entry| entry.tweet).collect();
-        // Redis first: what has left the table is not found again.
+        // The table last: what has left it is not found again.
         self.cards.bury_briefly(&entries).await?;
         self.receipts.forget(&ids).await?;
+        self.idempotency_keys.erase(&tweets).await?;
         self.tweets.erase(&tweets).await?;
         Ok(!tweets.is_empty())
     }
 
     async fn some_followers(&self, author: UserId) -> Result<bool> {
-        let followers = self.follows.followers_page(author, None, PIECE).await?.ids;
+        let followers = self.followers.page(author, None, PIECE).await?.ids;
         self.celebs.remove(&followers, author).await?;
         self.timelines
             .remove_author_from(&followers, author)
@@ -85,7 +105,7 @@ impl Eraser {
     }
 
     async fn some_following(&self, follower: UserId) -> Result<bool> {
-        let following = self.follows.following_page(follower, None, PIECE).await?;
+        let following = self.following.page(follower, None, PIECE).await?;
         let edges = following
             .ids
             .iter()

@@ -6,19 +6,17 @@
 
 use crate::Result;
 use crate::domain::event::FanOutPage;
+use crate::domain::tier::TierAndEpoch;
 use crate::domain::{Entry, FollowerRange, UserId};
-use crate::runtime::aws::Aws;
-use crate::runtime::config::Config;
-use crate::runtime::{self, metrics};
-use crate::stores::cards::TierAndEpoch;
-use crate::stores::follows::IdPage;
-use crate::stores::{EventStream, Follows, Receipts, Redis, Timelines};
+use crate::platform::{Roost, metrics, now_millis};
+use crate::stores::events::Stream;
+use crate::stores::{EventStream, Followers, IdPage, Receipts, Timelines};
 
 /// Followers read by one query.
 const QUERY: usize = 1_000;
 
 pub struct FanOut {
-    follows: Follows,
+    followers: Followers,
     timelines: Timelines,
     pages: EventStream,
     receipts: Receipts,
@@ -27,19 +25,19 @@ pub struct FanOut {
 }
 
 impl FanOut {
-    pub fn new(aws: &Aws, redis: Redis, config: &Config) -> Result<Self> {
+    pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
-            follows: Follows::new(aws, config)?,
-            timelines: Timelines::new(redis.clone(), config)?,
-            pages: EventStream::new(aws, config.fan_out_pages_stream()?),
-            receipts: Receipts::new(redis),
-            page_size: config.fan_out_page_size()?,
+            followers: Followers::new(roost)?,
+            timelines: Timelines::new(roost)?,
+            pages: EventStream::new(roost, Stream::FanOutPages)?,
+            receipts: Receipts::new(roost)?,
+            page_size: roost.config.fan_out_page_size()?,
         })
     }
 
     /// Starts the delivery to all of an author's followers.
     pub async fn start(&self, entry: Entry, author: TierAndEpoch) -> Result<()> {
-        let Some(largest) = self.follows.last_follower(entry.author).await? else {
+        let Some(largest) = self.followers.last(entry.author).await? else {
             return Ok(());
         };
         self.deliver(FanOutPage {
@@ -89,7 +87,7 @@ impl FanOut {
                 )
             }))
             .await?;
-        let late_ms = runtime::now_millis().saturating_sub(page.tweet_id.millis());
+        let late_ms = now_millis().saturating_sub(page.tweet_id.millis());
         self.receipts.add(&page, served, delivered, late_ms).await?;
         metrics::DELIVERIES.add(delivered);
         metrics::FAN_OUT_LAG.record(late_ms);
@@ -107,11 +105,11 @@ impl FanOut {
 
     async fn push(&self, page: &FanOutPage, followers: &[UserId]) -> Result<usize> {
         self.timelines
-            .deliver(page.entry(), followers, runtime::now_millis())
+            .deliver(page.entry(), followers, now_millis())
             .await
     }
 
-    /// The next followers; none where nobody is left or this invocation has served its share.
+    /// The next followers; none if nobody is left, or if this invocation has served its share.
     async fn read(
         &self,
         page: &FanOutPage,
@@ -120,15 +118,8 @@ impl FanOut {
     ) -> Result<IdPage> {
         let limit = QUERY.min(self.page_size.saturating_sub(served));
         match left {
-            Some(range) if limit > 0 => {
-                self.follows
-                    .followers_in(page.author_id, range, limit)
-                    .await
-            }
-            _ => Ok(IdPage {
-                ids: Vec::new(),
-                more: false,
-            }),
+            Some(range) if limit > 0 => self.followers.in_range(page.author_id, range, limit).await,
+            _ => Ok(IdPage::default()),
         }
     }
 }

@@ -12,10 +12,9 @@ use futures_util::{StreamExt, stream};
 use crate::Result;
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source};
 use crate::domain::{Origin, TweetId, UserId};
-use crate::runtime::metrics;
-use crate::stores::redis::FillToken;
+use crate::platform::{Roost, metrics};
 use crate::stores::tweets::{NEWEST, OLDEST};
-use crate::stores::{Feeds, Tweets};
+use crate::stores::{Feeds, FillToken, Tweets};
 
 /// Tweets read of one feed at a time.
 const HEAD: usize = 50;
@@ -40,15 +39,15 @@ pub struct FeedReader {
 }
 
 impl FeedReader {
-    pub fn new(feeds: Feeds, tweets: Tweets) -> Self {
-        Self {
-            feeds,
-            tweets,
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            feeds: Feeds::new(roost)?,
+            tweets: Tweets::new(roost)?,
             remembered: Arc::default(),
-        }
+        })
     }
 
-    /// Of each author the newest tweets below an id. At most one round trip to Redis where the feeds are there. One
+    /// Of each author the newest tweets below an id. At most one round trip to Redis if the feeds are there. One
     /// feed that cannot be read does not fail the others.
     pub async fn newest(
         &self,
@@ -105,7 +104,7 @@ impl FeedReader {
 
     /// What Redis does not have: a feed that is missing, which is filled on the way, or what lies below all it keeps.
     async fn read_table(&self, author: UserId, below: TweetId, count: usize) -> Result<Source> {
-        // Where Redis does not answer there is nothing to fill.
+        // If Redis does not answer, there is nothing to fill.
         if below == NEWEST
             && let Ok(Some(token)) = self.feeds.begin_fill(author).await
         {
@@ -122,7 +121,7 @@ impl FeedReader {
         Ok(Source { entries, floor }.by(Origin::Deep))
     }
 
-    /// Reads the author's newest tweets and stores them as the feed; says whether it could.
+    /// Reads the author's newest tweets and stores them as the feed. `false` if the feed changed meanwhile.
     async fn fill(&self, author: UserId, token: FillToken) -> Result<(Source, bool)> {
         let mut entries = self
             .tweets
@@ -130,7 +129,7 @@ impl FeedReader {
             .await?;
         let all = entries.len() <= CAP;
         entries.truncate(CAP);
-        // Who has no tweets has no feed: perhaps the account was deleted, and would leave it behind.
+        // An author without tweets gets no feed: perhaps the account was deleted, and would leave it behind.
         let filled =
             entries.is_empty() || self.feeds.finish_fill(author, token, &entries, all).await?;
         let floor = if all {
@@ -141,7 +140,7 @@ impl FeedReader {
         Ok((Source { entries, floor }, filled))
     }
 
-    /// Makes the feed anew from the table, for an author who is about to be pulled. Whatever was there may be old.
+    /// Makes the feed anew from the table, for an author who is about to be pulled. What is there may be old.
     pub async fn refill(&self, author: UserId) -> Result<()> {
         for _ in 0..ATTEMPTS {
             let token = self.feeds.seize_fill(author).await?;
@@ -150,7 +149,7 @@ impl FeedReader {
             }
         }
         // They post faster than we read. A missing feed is filled by its readers.
-        self.feeds.drop(author).await
+        self.feeds.forget([author]).await
     }
 
     fn recall(&self, authors: &[UserId], below: TweetId) -> HashMap<UserId, Result<Source>> {

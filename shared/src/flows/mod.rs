@@ -7,6 +7,6 @@ pub mod fan_out;
 pub mod feeds;
 pub mod home_timeline;
 pub mod oracle;
-pub mod pull;
 pub mod rebuild;
+pub mod table_merge;
 pub mod tiers;

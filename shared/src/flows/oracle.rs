@@ -7,19 +7,19 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use crate::Result;
 use crate::domain::{Entry, UserId};
 use crate::stores::tweets::{NEWEST, OLDEST};
-use crate::stores::{Follows, Tweets};
+use crate::stores::{Following, Tweets};
 
 /// Queries under way at once.
 const CONCURRENCY: usize = 8;
 
 /// The newest `count` tweets of somebody and of everybody they follow, newest first.
 pub async fn home_timeline(
-    follows: &Follows,
+    following: &Following,
     tweets: &Tweets,
     user: UserId,
     count: usize,
 ) -> Result<Vec<Entry>> {
-    let mut authors = follows.following(user).await?;
+    let mut authors = following.all(user).await?;
     authors.push(user);
     let queries: Vec<_> = authors
         .into_iter()

@@ -1,8 +1,8 @@
 //! Making what a reader finds missing in Redis: the list of what was pushed, and the set of celebrities to pull.
 //!
-//! A reader waits only for what the page needs: of everybody who is pushed the newest tweets, merged. The list is whole
-//! down to there, and its end says so. The rest is filled in behind the reader's back by `fill-timelines`, at the pace
-//! of a stream; until then, whoever reads further down reads the tables.
+//! A reader waits only for what the page needs: the newest tweets of all authors who are pushed, merged. The list is
+//! whole down to there, and its end says so. The rest is filled in behind the reader's back by `fill-timelines`, at the
+//! pace of a stream; until then, readers who go further down read the tables.
 //!
 //! One reader at a time rebuilds a list. The others wait for it a moment before they read the tables themselves.
 
@@ -10,16 +10,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::pull::Pull;
-use super::tiers::tiers_of;
+use super::table_merge::TableMerge;
+use super::tiers::AuthorTiers;
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source, Window};
 use crate::domain::{Entry, Origin, Tier, TweetId, UserId};
-use crate::runtime::aws::Aws;
-use crate::runtime::config::Config;
-use crate::runtime::metrics;
+use crate::platform::{Roost, metrics};
 use crate::stores::timelines::{Extent, Opened, Unfinished};
 use crate::stores::tweets::NEWEST;
-use crate::stores::{Cards, Celebs, Follows, Redis, Timelines, Tweets, Users};
+use crate::stores::{Celebs, Following, Timelines, Tweets};
 use crate::{Error, Result};
 
 /// How long a reader waits for a list that somebody else is rebuilding.
@@ -37,10 +35,9 @@ const MARGIN: Duration = Duration::from_secs(5);
 pub struct Rebuilds {
     timelines: Timelines,
     celebs: Celebs,
-    cards: Cards,
-    follows: Follows,
+    following: Following,
     tweets: Tweets,
-    users: Users,
+    tiers: AuthorTiers,
 }
 
 /// What was missing and is there now.
@@ -48,27 +45,26 @@ pub struct Rebuilt {
     pub list: Source,
     /// Followed authors who are pulled.
     pub celebs: Vec<UserId>,
-    /// Does the list still want to be filled below?
+    /// `true` if the list still has to be filled below.
     pub unfinished: bool,
 }
 
-/// Whom somebody follows, by how their tweets arrive. Authors whose tier is flipping are both.
+/// The people whom somebody follows, by how their tweets arrive. Authors whose tier is flipping are in both groups.
 struct Followees {
     pushed: Vec<UserId>,
     pulled: Vec<UserId>,
-    /// Is somebody among them being demoted?
+    /// `true` if one of them is being demoted.
     unsettled: bool,
 }
 
 impl Rebuilds {
-    pub fn new(aws: &Aws, redis: Redis, users: Users, config: &Config) -> Result<Self> {
+    pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
-            timelines: Timelines::new(redis.clone(), config)?,
-            celebs: Celebs::new(redis.clone()),
-            cards: Cards::new(redis),
-            follows: Follows::new(aws, config)?,
-            tweets: Tweets::new(aws, config)?,
-            users,
+            timelines: Timelines::new(roost)?,
+            celebs: Celebs::new(roost)?,
+            following: Following::new(roost)?,
+            tweets: Tweets::new(roost)?,
+            tiers: AuthorTiers::new(roost)?,
         })
     }
 
@@ -76,7 +72,7 @@ impl Rebuilds {
     pub async fn find_celebs(&self, me: UserId) -> Result<Vec<UserId>> {
         let token = self.celebs.begin_fill(me).await?;
         let followees = self.followees(me).await?;
-        // Who is being demoted is about to be taken out of this set, and may have been already.
+        // An author who is being demoted is about to be taken out of this set, and may have been already.
         if !followees.unsettled {
             self.celebs
                 .finish_fill(me, token, &followees.pulled)
@@ -85,8 +81,8 @@ impl Rebuilds {
         Ok(followees.pulled)
     }
 
-    /// The newest `wanted` entries of a missing list, or more. `None` where somebody else is rebuilding it and does not
-    /// come to an end.
+    /// The newest `wanted` entries of a missing list, or more. `None` if somebody else is rebuilding it and does not
+    /// finish in time.
     pub async fn first_page(
         &self,
         me: UserId,
@@ -117,7 +113,7 @@ impl Rebuilds {
         }
     }
 
-    /// Finishes a list that a reader has begun. Does nothing where there is nothing to finish.
+    /// Finishes a list that a reader has begun. Does nothing if there is nothing to finish.
     pub async fn fill(&self, me: UserId) -> Result<()> {
         match self.timelines.unfinished(me).await? {
             Unfinished::Nothing => {}
@@ -126,27 +122,28 @@ impl Rebuilds {
             }
             Unfinished::Rest { filling, room } => {
                 // What was posted, followed or demoted since the first page is in the list, however old.
-                let mut pull = self.pull(me, self.followees(me).await?, filling.floor(), room);
-                let entries = came(pull.take(room).await?, Origin::Rebuilt);
-                let bottom = pull.is_exhausted();
+                let followees = self.followees(me).await?;
+                let mut merge = self.merge(me, followees, filling.floor(), room);
+                let entries = rebuilt(merge.take(room).await?);
+                let bottom = merge.is_exhausted();
                 let kept = self
                     .timelines
                     .finish_fill(me, filling, &entries, bottom)
                     .await?;
-                tracing::info!(user_id = %me, entries = entries.len(), queries = pull.queries(), kept, "timeline filled");
+                tracing::info!(user_id = %me, entries = entries.len(), queries = merge.queries(), kept, "timeline filled");
             }
         }
         Ok(())
     }
 
-    /// Rebuilds the list down to `wanted` entries, and the set of celebrities with it. `None` where somebody else does.
+    /// Rebuilds the list down to `wanted` entries, and the set of celebrities with it. `None` if somebody else does.
     async fn rebuild(
         &self,
         me: UserId,
         wanted: usize,
         deadline: Instant,
     ) -> Result<Option<Rebuilt>> {
-        // Longer than the work may take: who takes over throws away what was done.
+        // Longer than the work may take: a reader that takes over throws away what was done.
         let limit = deadline.saturating_duration_since(Instant::now()) + MARGIN;
         let begun = self.timelines.begin_rebuild_within(me, limit);
         let Some(token) = begun.await? else {
@@ -158,18 +155,18 @@ impl Rebuilds {
             // created, or takes the token for the celebrities away.
             let followees = self.followees(me).await?;
             let (celebs, unsettled) = (followees.pulled.clone(), followees.unsettled);
-            let mut pull = self.pull(me, followees, NEWEST, wanted);
-            Ok((celebs, unsettled, pull.take(wanted).await?, pull))
+            let mut merge = self.merge(me, followees, NEWEST, wanted);
+            Ok((celebs, unsettled, merge.take(wanted).await?, merge))
         };
-        let (celebs, unsettled, entries, pull) = match in_time(deadline, read).await {
+        let (celebs, unsettled, entries, merge) = match in_time(deadline, read).await {
             Ok(read) => read,
             Err(error) => {
                 self.timelines.release_rebuild(me, token).await?;
                 return Err(error);
             }
         };
-        let entries: Vec<Entry> = came(entries, Origin::Rebuilt);
-        let (whole, bottom) = (entries.len() >= CAP, pull.is_exhausted());
+        let entries = rebuilt(entries);
+        let (whole, bottom) = (entries.len() >= CAP, merge.is_exhausted());
         let kept = if whole || bottom {
             self.timelines
                 .finish_rebuild(me, token, &entries, bottom)
@@ -183,7 +180,7 @@ impl Rebuilds {
             self.celebs.finish_fill(me, celebs_token, &celebs).await?;
         }
         metrics::REBUILDS.add(1);
-        tracing::info!(user_id = %me, entries = entries.len(), queries = pull.queries(), kept, "timeline rebuilt");
+        tracing::info!(user_id = %me, entries = entries.len(), queries = merge.queries(), kept, "timeline rebuilt");
         let floor = entries
             .last()
             .filter(|_| !bottom)
@@ -195,14 +192,15 @@ impl Rebuilds {
         }))
     }
 
-    fn pull(&self, me: UserId, followees: Followees, below: TweetId, wanted: usize) -> Pull {
+    /// The tweets of everybody who is pushed to `me`, from the table.
+    fn merge(&self, me: UserId, followees: Followees, below: TweetId, wanted: usize) -> TableMerge {
         let authors = followees.pushed.into_iter().chain([me]);
-        Pull::new(self.tweets.clone(), authors, below, wanted)
+        TableMerge::new(self.tweets.clone(), authors, below, wanted)
     }
 
     async fn followees(&self, me: UserId) -> Result<Followees> {
-        let following = self.follows.following(me).await?;
-        let tiers = tiers_of(&self.users, &self.cards, &following).await?;
+        let following = self.following.all(me).await?;
+        let tiers = self.tiers.all(&following).await?;
         let of_tier = |fits: fn(Tier) -> bool| {
             let fitting = following
                 .iter()
@@ -217,8 +215,9 @@ impl Rebuilds {
     }
 }
 
-fn came(entries: Vec<Entry>, origin: Origin) -> Vec<Entry> {
-    entries.into_iter().map(|entry| entry.by(origin)).collect()
+fn rebuilt(entries: Vec<Entry>) -> Vec<Entry> {
+    let entries = entries.into_iter();
+    entries.map(|entry| entry.by(Origin::Rebuilt)).collect()
 }
 
 /// The result, if it comes in time.

@@ -1,20 +1,32 @@
 //! From "handle some records" to "handle a batch": in order, stopping at the first failure and reporting it.
 //!
 //! Lambda then delivers again from the reported record on. Everything before it is done; everything behind it was not
-//! touched, so order is kept. A panic fails its record like an error does, and the sandbox lives on.
+//! touched, so order is kept. A panic fails its record like an error does.
 
-use std::any::Any;
-use std::panic::AssertUnwindSafe;
-
-use aws_lambda_events::dynamodb;
-use aws_lambda_events::kinesis::KinesisEventRecord;
-use futures_util::FutureExt;
+pub use aws_lambda_events::dynamodb::EventRecord as TableRecord;
+pub use aws_lambda_events::kinesis::KinesisEventRecord as StreamRecord;
 use lambda_runtime::{LambdaEvent, service_fn};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::metrics;
+use super::Exit;
+use super::guard::guarded;
+use crate::platform::{Roost, metrics};
 use crate::{Error, Result};
+
+/// One consumer of a stream: what it needs, and what it does with records.
+pub trait Consumer: Sized {
+    /// [`TableRecord`] for the stream of a DynamoDB table, [`StreamRecord`] for a Kinesis stream.
+    type Record: Record + Send;
+
+    /// The most records that are handled together.
+    const CHUNK: usize;
+
+    fn new(roost: &Roost) -> Result<Self>;
+
+    /// Gets up to [`Self::CHUNK`] consecutive records. Either all of them are done, or none counts as done.
+    fn handle(&self, records: &[Self::Record]) -> impl Future<Output = Result<()>>;
+}
 
 /// A record of a stream.
 pub trait Record: DeserializeOwned {
@@ -22,13 +34,13 @@ pub trait Record: DeserializeOwned {
     fn sequence_number(&self) -> &str;
 }
 
-impl Record for dynamodb::EventRecord {
+impl Record for TableRecord {
     fn sequence_number(&self) -> &str {
         self.change.sequence_number.as_deref().unwrap_or_default()
     }
 }
 
-impl Record for KinesisEventRecord {
+impl Record for StreamRecord {
     fn sequence_number(&self) -> &str {
         self.kinesis.sequence_number.as_str()
     }
@@ -54,21 +66,19 @@ struct ItemFailure {
     item_identifier: String,
 }
 
-/// Runs the function: `handle` gets up to `chunk` consecutive records at a time, and either all of them are done or
-/// none counts as done.
-pub async fn serve<R: Record + Send>(
-    chunk: usize,
-    handle: impl AsyncFn(&[R]) -> Result<()>,
-) -> Result<(), lambda_runtime::Error> {
-    lambda_runtime::run(service_fn(async |event: LambdaEvent<Batch<R>>| {
-        let response = in_order(&event.payload.records, chunk, &handle).await;
+/// Runs the function.
+pub async fn serve<C: Consumer>() -> Exit {
+    let consumer = C::new(&Roost::start().await?)?;
+    lambda_runtime::run(service_fn(async |event: LambdaEvent<Batch<C::Record>>| {
+        let handle = async |records: &[C::Record]| consumer.handle(records).await;
+        let response = in_order(&event.payload.records, C::CHUNK, &handle).await;
         metrics::flush();
         Ok::<_, lambda_runtime::Error>(response)
     }))
     .await
 }
 
-pub async fn in_order<R: Record>(
+async fn in_order<R: Record>(
     records: &[R],
     chunk: usize,
     handle: &impl AsyncFn(&[R]) -> Result<()>,
@@ -95,39 +105,24 @@ pub async fn in_order<R: Record>(
     BatchResponse::default()
 }
 
-/// Turns a panic into an error.
-pub(crate) async fn guarded<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    AssertUnwindSafe(work)
-        .catch_unwind()
-        .await
-        .unwrap_or_else(|panic| Err(Error::Panicked(panic_text(panic.as_ref()))))
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message")
-        .to_owned()
-}
-
 /// The JSON that a Kinesis record carries.
-pub fn payload<T: DeserializeOwned>(record: &KinesisEventRecord) -> Result<T> {
+pub fn payload<T: DeserializeOwned>(record: &StreamRecord) -> Result<T> {
     serde_json::from_slice(&record.kinesis.data.0).map_err(Error::unreadable("an event"))
 }
 
 /// The key of the item that a DynamoDB stream record is about.
-pub fn key<T: DeserializeOwned>(record: &dynamodb::EventRecord) -> Result<T> {
+pub fn key<T: DeserializeOwned>(record: &TableRecord) -> Result<T> {
     serde_dynamo::from_item(record.change.keys.clone()).map_err(Error::unreadable("a record's key"))
 }
 
 /// The item after the change that a DynamoDB stream record is about.
-pub fn new_image<T: DeserializeOwned>(record: &dynamodb::EventRecord) -> Result<T> {
+pub fn new_image<T: DeserializeOwned>(record: &TableRecord) -> Result<T> {
     serde_dynamo::from_item(record.change.new_image.clone())
         .map_err(Error::unreadable("a record's new image"))
 }
 
-/// Came (`true`) or went.
-pub fn came(record: &dynamodb::EventRecord) -> Result<bool> {
+/// `true` if the record's item was put into the table, `false` if it was removed.
+pub fn was_inserted(record: &TableRecord) -> Result<bool> {
     match record.event_name.as_str() {
         "INSERT" => Ok(true),
         "REMOVE" => Ok(false),

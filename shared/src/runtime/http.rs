@@ -10,14 +10,16 @@ use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
 pub use lambda_http::http::header;
 use lambda_http::http::{HeaderName, HeaderValue, StatusCode};
 use lambda_http::request::RequestContext;
-use lambda_http::{Body, Request, RequestExt, Response, service_fn};
+use lambda_http::{Body, Response, service_fn};
+pub use lambda_http::{Request, RequestExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::batch::guarded;
-use super::{metrics, now_millis};
+use super::Exit;
+use super::guard::guarded;
 use crate::domain::{Cursor, PageSize, TweetId, UserId};
+use crate::platform::{Roost, metrics, now_millis};
 use crate::stores::rate_limits::{Kind, Verdict};
 use crate::stores::{Identities, RateLimits};
 use crate::{Error, Result};
@@ -27,34 +29,87 @@ pub type HttpResponse = Response<Body>;
 /// The largest body that is read.
 const MOST_BODY_BYTES: usize = 32 * 1024;
 
-/// Runs the function, within the limits of who calls it.
-pub async fn serve<F>(
-    limits: RateLimits,
+/// One endpoint: what it needs, and what it answers.
+pub trait Handler: Sized + Sync {
+    fn new(roost: &Roost) -> Result<Self>;
+
+    /// `me` is the user who calls.
+    fn handle(
+        &self,
+        me: UserId,
+        request: &Request,
+    ) -> impl Future<Output = Result<HttpResponse>> + Send;
+}
+
+/// Like [`Handler`], for callers who may have no profile.
+pub trait SubjectHandler: Sized + Sync {
+    fn new(roost: &Roost) -> Result<Self>;
+
+    /// `subject` is the `sub` of the caller's token.
+    fn handle(
+        &self,
+        subject: &str,
+        request: &Request,
+    ) -> impl Future<Output = Result<HttpResponse>> + Send;
+}
+
+/// Runs the function for callers with a profile: 401 without a token, 403 without a profile.
+pub async fn serve<H: Handler>() -> Exit {
+    let roost = Roost::start().await?;
+    let (handler, identities) = (H::new(&roost)?, Identities::new(&roost)?);
+    let (handler, identities) = (&handler, &identities);
+    run(&roost, async move |request: Request| {
+        for_user(handler, identities, &request).await
+    })
+    .await
+}
+
+/// Runs the function for everybody with a token.
+pub async fn serve_subject<H: SubjectHandler>() -> Exit {
+    let roost = Roost::start().await?;
+    let handler = &H::new(&roost)?;
+    run(&roost, async move |request: Request| {
+        handler.handle(&subject(&request)?, &request).await
+    })
+    .await
+}
+
+/// Finds out who calls and lets the handler answer.
+async fn for_user(
+    handler: &impl Handler,
     identities: &Identities,
-    handle: impl Fn(Request) -> F + Sync,
-) -> Result<(), lambda_http::Error>
+    request: &Request,
+) -> Result<HttpResponse> {
+    let subject = subject(request)?;
+    let handled = async || {
+        handler
+            .handle(identities.user(&subject).await?, request)
+            .await
+    };
+    if !is_read(request) {
+        identities.verify(&subject).await;
+        return handled().await;
+    }
+    // A read does no harm, so it need not wait until it is certain who reads. If the caller changed, it is made again.
+    let (result, same) = tokio::join!(guarded(handled()), identities.verify(&subject));
+    if same { result } else { handled().await }
+}
+
+/// Runs the function, within each caller's limits.
+async fn run<F>(roost: &Roost, handle: impl Fn(Request) -> F + Sync) -> Exit
 where
     F: Future<Output = Result<HttpResponse>> + Send,
 {
+    let limits = &RateLimits::new(roost)?;
     lambda_http::run(service_fn(|request: Request| {
-        let taken = take(&limits, &request);
-        let verified = verify(identities, &request);
-        let reads = kind(&request) == Kind::Read;
-        let handle = &handle;
-        let handled = async move {
-            if !reads {
-                verified.await;
-                return guarded(handle(request)).await;
-            }
-            // A read does no harm, so it need not wait until it is certain who reads.
-            let (result, same) = tokio::join!(guarded(handle(request.clone())), verified);
-            if same {
-                result
-            } else {
-                guarded(handle(request)).await
-            }
-        };
+        let (subject, reads) = (subject(&request).ok(), is_read(&request));
+        let handled = guarded(handle(request));
         async move {
+            // A caller without a token has no budget, and is refused by the handler.
+            let taken = async {
+                let kind = if reads { Kind::Read } else { Kind::Write };
+                limits.take(&subject?, kind).await
+            };
             let response = within(taken, reads, handled).await;
             metrics::flush();
             Ok::<_, lambda_http::Error>(response)
@@ -63,32 +118,8 @@ where
     .await
 }
 
-/// Is the caller still who this sandbox believes? Who is not is looked up anew by the handler.
-fn verify(identities: &Identities, request: &Request) -> impl Future<Output = bool> + Send + use<> {
-    let (identities, subject) = (identities.clone(), subject(request));
-    async move {
-        match subject {
-            Ok(subject) => identities.verify(&subject).await,
-            Err(_) => true,
-        }
-    }
-}
-
-/// Looks the caller's budget up. Who has no token has none, and is refused by the handler.
-fn take(
-    limits: &RateLimits,
-    request: &Request,
-) -> impl Future<Output = Option<Verdict>> + Send + use<> {
-    let (limits, kind, subject) = (limits.clone(), kind(request), subject(request));
-    async move { limits.take(&subject.ok()?, kind).await }
-}
-
-fn kind(request: &Request) -> Kind {
-    if request.method().is_safe() {
-        Kind::Read
-    } else {
-        Kind::Write
-    }
+fn is_read(request: &Request) -> bool {
+    request.method().is_safe()
 }
 
 /// A read is handled while its budget is looked up, so that it takes no longer; a write only after that.
@@ -240,7 +271,7 @@ fn problem(error: &Error) -> HttpResponse {
     respond(status, "application/problem+json", body.to_string())
 }
 
-/// The `sub` that the authorizer found in the token. Nothing else says who calls.
+/// The `sub` that the authorizer found in the token. Nothing else tells who calls.
 pub fn subject(request: &Request) -> Result<String> {
     let Some(RequestContext::ApiGatewayV2(ApiGatewayV2httpRequestContext {
         authorizer: Some(authorizer),
@@ -254,11 +285,6 @@ pub fn subject(request: &Request) -> Result<String> {
         .and_then(|claims| claims.get("sub"))
         .filter(|sub| !sub.is_empty());
     subject.cloned().ok_or(Error::Unauthenticated)
-}
-
-/// The user who calls: 401 without a token, 403 without a profile.
-pub async fn caller(request: &Request, identities: &Identities) -> Result<UserId> {
-    identities.user(&subject(request)?).await
 }
 
 /// The variable part of the path.
@@ -349,13 +375,13 @@ pub mod test {
     use super::{Body, Request};
 
     /// # Panics
-    /// Where the event is not one of API Gateway's.
+    /// If the event is not one of API Gateway's.
     pub fn request(event: &str) -> Request {
         lambda_http::request::from_str(event).expect("an event of API Gateway")
     }
 
     /// # Panics
-    /// Where the event is not one of API Gateway's.
+    /// If the event is not one of API Gateway's.
     pub fn with_body(event: &str, body: &str) -> Request {
         request(event).map(|_| Body::Text(body.to_owned()))
     }

@@ -1,19 +1,15 @@
-//! What surrounds a handler.
+//! What surrounds a handler. A function is of one of three kinds, and its `main` is one call:
+//!
+//! - [`http::serve`] for an endpoint ([`http::serve_subject`] for one that callers need no profile for),
+//! - [`batch::serve`] for a consumer of a stream,
+//! - [`schedule::serve`] for a job that runs from time to time.
 
-pub mod aws;
 pub mod batch;
-pub mod config;
 pub mod http;
-pub mod metrics;
+pub mod people;
 pub mod schedule;
-pub mod telemetry;
 
-use std::time::{SystemTime, UNIX_EPOCH};
+mod guard;
 
-/// The clock, for whoever hands the time to the domain. Milliseconds since 1970.
-pub fn now_millis() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
+/// How a function's `main` ends: never, unless it cannot start.
+pub type Exit = Result<(), lambda_runtime::Error>;

@@ -1,33 +1,30 @@
-//! What a page shows besides ids, cached in Redis: tweets (`tweet:{t}`), user cards (`profile:{u}`) and their counts
-//! (`user_counts:{u}`).
+//! What a page shows besides ids, cached in Redis: tweets (`tweet:{t}`) and user cards (`profile:{u}`, with the counts of
+//! [`super::user_counts`]).
 //!
 //! A deleted tweet leaves a tombstone that names its author. Only a tombstone made by the author counts, so nobody can
-//! hide somebody else's tweet, and fills are `SET NX`, so that a late fill cannot bring a deleted tweet back.
+//! hide another author's tweet. Fills are `SET NX`, so a late fill cannot bring a deleted tweet back.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::LazyLock;
 
-use redis::{Cmd, Value, cmd, from_redis_value};
+use redis::{Cmd, Value, cmd};
 use serde::{Deserialize, Serialize};
 
-use super::keys;
-use super::redis::{Redis, Script};
 use super::users::UserRow;
+use super::{UserCounts, keys, user_counts};
 use crate::Result;
-use crate::domain::{DisplayName, Entry, Handle, Tier, Tweet, TweetId, TweetText, User, UserId};
+use crate::domain::{DisplayName, Entry, Handle, Tweet, TweetId, TweetText, User, UserId};
+use crate::platform::Roost;
+use crate::platform::redis::Redis;
 
 const TWEET_SECONDS: u64 = 24 * 3600;
 /// Three times what a reader may take.
 const ERASED_SECONDS: u64 = 30;
 const PROFILE_SECONDS: u64 = 24 * 3600;
-const COUNTS_SECONDS: u64 = 7 * 24 * 3600;
-
-static SET_COUNTS: LazyLock<Script> =
-    LazyLock::new(|| Script::new(include_str!("scripts/set_versioned.lua")));
 
 #[derive(Clone)]
 pub struct Cards {
     redis: Redis,
+    counts: UserCounts,
 }
 
 /// `tweet:{t}`, unless it is a [`tombstone`].
@@ -68,7 +65,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// What is found where the cache does not answer.
+    /// What is found if the cache does not answer.
     pub fn nothing(entries: &[Entry]) -> Self {
         Self {
             tweets: vec![Lookup::Unknown; entries.len()],
@@ -78,8 +75,11 @@ impl Found {
 }
 
 impl Cards {
-    pub const fn new(redis: Redis) -> Self {
-        Self { redis }
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            redis: roost.redis()?,
+            counts: UserCounts::new(roost)?,
+        })
     }
 
     /// One round trip: the tweets of these entries and the cards of these users.
@@ -90,12 +90,7 @@ impl Cards {
         let profiles = users
             .iter()
             .map(|user| cmd("GET").arg(keys::profile(*user)).take());
-        let counts = users.iter().map(|user| {
-            cmd("HMGET")
-                .arg(keys::user_counts(*user))
-                .arg(&["follower_count", "following_count", "is_celebrity"])
-                .take()
-        });
+        let counts = users.iter().map(|user| user_counts::read(*user));
         let answers: Vec<Value> = self
             .redis
             .run(tweets.chain(profiles).chain(counts).collect::<Vec<_>>())
@@ -118,9 +113,8 @@ impl Cards {
     /// Remembers tweets unless something is known about them already.
     pub async fn fill_tweets(&self, tweets: &[Tweet]) -> Result<()> {
         self.redis
-            .run::<Value>(tweets.iter().map(Self::fill).collect::<Vec<_>>())
+            .tell(tweets.iter().map(Self::fill).collect::<Vec<_>>())
             .await
-            .map(drop)
     }
 
     fn fill(tweet: &Tweet) -> Cmd {
@@ -159,8 +153,8 @@ impl Cards {
         self.bury_for(&[entry], TWEET_SECONDS).await
     }
 
-    /// Like [`Self::bury`], for tweets that go together with their author. A tombstone has to outlive only those who
-    /// read the tweet before it went and are about to cache it.
+    /// Like [`Self::bury`], for tweets that are deleted together with their author. Such a tombstone only has to outlive
+    /// the readers that read the tweet before it was deleted and are about to cache it.
     pub async fn bury_briefly(&self, entries: &[Entry]) -> Result<()> {
         self.bury_for(entries, ERASED_SECONDS).await
     }
@@ -174,10 +168,7 @@ impl Cards {
                 .arg(seconds)
                 .take()
         });
-        self.redis
-            .run::<Value>(sets.collect::<Vec<_>>())
-            .await
-            .map(drop)
+        self.redis.tell(sets.collect::<Vec<_>>()).await
     }
 
     /// Forgets what is cached of these tweets, tombstones too: the table knows.
@@ -185,30 +176,13 @@ impl Cards {
         let deletes = tweets
             .iter()
             .map(|tweet| cmd("DEL").arg(keys::tweet(*tweet)).take());
-        self.redis
-            .run::<Value>(deletes.collect::<Vec<_>>())
-            .await
-            .map(drop)
-    }
-
-    /// Forgets the feeds and the tiers of these authors.
-    pub async fn forget_feeds(&self, authors: &BTreeSet<UserId>) -> Result<()> {
-        let deletes = authors.iter().map(|author| {
-            let keys = [keys::feed, keys::feed_fill, keys::user_counts];
-            cmd("DEL").arg(keys.map(|key| key(*author)).to_vec()).take()
-        });
-        self.redis
-            .run::<Value>(deletes.collect::<Vec<_>>())
-            .await
-            .map(drop)
+        self.redis.tell(deletes.collect::<Vec<_>>()).await
     }
 
     /// Forgets everything that is kept under a user's id.
     pub async fn forget_user(&self, user: UserId) -> Result<()> {
-        self.redis
-            .one::<Value>(cmd("DEL").arg(keys::of_user(user)).take())
-            .await
-            .map(drop)
+        let delete = cmd("DEL").arg(keys::of_user(user)).take();
+        self.redis.tell([delete]).await
     }
 
     pub async fn fill_users(&self, rows: &[UserRow]) -> Result<()> {
@@ -224,79 +198,8 @@ impl Cards {
                 .arg(about(PROFILE_SECONDS))
                 .take()
         });
-        self.redis
-            .run::<Value>(profiles.collect::<Vec<_>>())
-            .await?;
-        self.set_counts(rows).await
-    }
-
-    /// The tiers of those users of whom they are known.
-    pub async fn tiers(&self, users: &[UserId]) -> Result<HashMap<UserId, TierAndEpoch>> {
-        let reads = users.iter().map(|user| {
-            cmd("HMGET")
-                .arg(keys::user_counts(*user))
-                .arg(&["tier", "epoch"])
-                .take()
-        });
-        let answers: Vec<(Option<String>, Option<u64>)> =
-            self.redis.run(reads.collect::<Vec<_>>()).await?;
-        let known = users
-            .iter()
-            .zip(answers)
-            .filter_map(|(user, (tier, epoch))| {
-                Some((
-                    *user,
-                    TierAndEpoch {
-                        tier: Tier::parse(&tier?)?,
-                        epoch: epoch?,
-                    },
-                ))
-            });
-        Ok(known.collect())
-    }
-
-    /// Stores the counts of these rows, unless newer ones are there.
-    pub async fn set_counts(&self, rows: &[UserRow]) -> Result<()> {
-        let calls = rows.iter().map(|row| {
-            let arguments = [
-                row.version.to_string(),
-                COUNTS_SECONDS.to_string(),
-                "follower_count".to_owned(),
-                row.follower_count.to_string(),
-                "following_count".to_owned(),
-                row.following_count.to_string(),
-                "is_celebrity".to_owned(),
-                u8::from(row.tier.is_celebrity()).to_string(),
-                "tier".to_owned(),
-                row.tier.as_str().to_owned(),
-                "epoch".to_owned(),
-                row.epoch.to_string(),
-            ];
-            (
-                vec![keys::user_counts(row.id())],
-                arguments.map(String::into_bytes).to_vec(),
-            )
-        });
-        self.redis
-            .run_script::<Value>(&SET_COUNTS, calls.collect::<Vec<_>>())
-            .await
-            .map(drop)
-    }
-}
-
-/// A user's tier, and how often it flipped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TierAndEpoch {
-    pub tier: Tier,
-    pub epoch: u64,
-}
-
-impl From<&UserRow> for TierAndEpoch {
-    fn from(row: &UserRow) -> Self {
-        Self {
-            tier: row.tier,
-            epoch: row.epoch,
-        }
+        self.redis.tell(profiles.collect::<Vec<_>>()).await?;
+        self.counts.set(rows).await
     }
 }
 
@@ -323,18 +226,16 @@ fn read_tweet(entry: Entry, value: &Value) -> Lookup {
 }
 
 fn read_user(id: UserId, profile: &Value, counts: &Value) -> Option<User> {
-    let profile: Profile = parse(profile)?;
-    let (follower_count, following_count, is_celebrity): (u64, u64, bool) =
-        from_redis_value(counts.clone()).ok()?;
-    let Profile { handle, name } = profile;
+    let Profile { handle, name } = parse(profile)?;
+    let counts = user_counts::shown(counts)?;
     Some(User {
         id,
         handle,
         name,
         created_at: id.created_at(),
-        follower_count,
-        following_count,
-        is_celebrity,
+        follower_count: counts.follower_count,
+        following_count: counts.following_count,
+        is_celebrity: counts.is_celebrity,
     })
 }
 

@@ -1,15 +1,16 @@
 //! Which of the authors a user follows are pulled: `my_celebs:{u}`.
 //!
 //! Three write it: follow and unfollow, tier changes, and the reader who finds it missing. The first two change a set
-//! only where it exists; the third fills it from the tables, unless one of the others came in between. An empty set
+//! only if it exists; the third fills it from the tables, unless one of the others came in between. An empty set
 //! does not exist in Redis, so every set holds [`SENTINEL`]. [`super::Timelines::open`] reads it.
 
 use std::sync::LazyLock;
 
-use super::keys;
-use super::redis::{FillToken, Redis, Script};
+use super::{FillToken, keys};
 use crate::Result;
 use crate::domain::UserId;
+use crate::platform::Roost;
+use crate::platform::redis::{Redis, Script};
 
 const SECONDS: u64 = 30 * 24 * 3600;
 const SENTINEL: u64 = 0;
@@ -26,8 +27,10 @@ pub struct Celebs {
 }
 
 impl Celebs {
-    pub const fn new(redis: Redis) -> Self {
-        Self { redis }
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            redis: roost.redis()?,
+        })
     }
 
     /// From now on these users pull the author.
@@ -45,7 +48,7 @@ impl Celebs {
         for users in users.chunks(PIPELINE) {
             let calls = users.iter().map(|user| (Self::keys(*user), arguments()));
             self.redis
-                .run_script::<u64>(&EDIT, calls.collect::<Vec<_>>())
+                .tell_script(&EDIT, calls.collect::<Vec<_>>())
                 .await?;
         }
         Ok(())
@@ -53,7 +56,7 @@ impl Celebs {
 
     /// Call before reading the tables for [`Self::finish_fill`].
     pub async fn begin_fill(&self, user: UserId) -> Result<FillToken> {
-        self.redis.begin_fill(keys::my_celebs_fill(user)).await
+        FillToken::seize(&self.redis, keys::my_celebs_fill(user)).await
     }
 
     pub async fn finish_fill(
@@ -66,9 +69,8 @@ impl Celebs {
         arguments.extend(authors.iter().map(ToString::to_string));
         let arguments = arguments.into_iter().map(String::into_bytes).collect();
         self.redis
-            .run_script::<u64>(&FILL, [(Self::keys(user), arguments)])
+            .tell_script(&FILL, [(Self::keys(user), arguments)])
             .await
-            .map(drop)
     }
 
     fn keys(user: UserId) -> Vec<String> {
@@ -76,7 +78,7 @@ impl Celebs {
     }
 }
 
-/// The set as Redis gave it; `None` where it does not exist.
+/// The set as Redis gave it; `None` if it does not exist.
 pub(super) fn decode(members: Vec<u64>) -> Option<Vec<UserId>> {
     let exists = !members.is_empty();
     exists.then(|| {

@@ -12,9 +12,8 @@ use super::dynamo::{self, failed, number, string};
 use super::follows::Edge;
 use super::users::user_key;
 use crate::domain::UserId;
-use crate::runtime::aws::Aws;
-use crate::runtime::config::Config;
-use crate::{Error, Result, runtime};
+use crate::platform::{Roost, now_millis};
+use crate::{Error, Result};
 
 /// Longer than a record can stay in the stream.
 const MARKER_SECONDS: u64 = 3 * 24 * 3600;
@@ -24,7 +23,7 @@ pub const EDGES_PER_TRANSACTION: usize = 33;
 
 const ATTEMPTS: u32 = 12;
 
-/// An edge that came or went.
+/// An edge that was made or removed.
 #[derive(Clone, Debug)]
 pub struct EdgeChange {
     /// The stream's id of the event: the same whenever it is delivered again.
@@ -48,11 +47,11 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub fn new(aws: &Aws, config: &Config) -> Result<Self> {
+    pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
-            client: aws.dynamodb(),
-            users: config.users_table()?.to_owned(),
-            ledger: config.ledger_table()?.to_owned(),
+            client: roost.aws.dynamodb(),
+            users: roost.config.users_table()?.to_owned(),
+            ledger: roost.config.ledger_table()?.to_owned(),
         })
     }
 
@@ -118,10 +117,7 @@ impl Counts {
         let put = Put::builder()
             .table_name(&self.ledger)
             .item("pk", string(format!("edge#{event_id}")))
-            .item(
-                "expires_at",
-                number(runtime::now_millis() / 1_000 + MARKER_SECONDS),
-            )
+            .item("expires_at", number(now_millis() / 1_000 + MARKER_SECONDS))
             .condition_expression("attribute_not_exists(pk)")
             .build()
             .map_err(failed("TransactWriteItems"))?;

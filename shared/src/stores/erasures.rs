@@ -2,8 +2,8 @@
 //!
 //! One transaction removes the profile and everything that leads to it, and puts the erasure in its place: from then on
 //! the account is invisible. Edges, tweets and keys go piece by piece behind it. Each piece ends with a new step of the
-//! item, and the record of that step in the table's stream is what the next piece begins with; so whoever stops
-//! half-way is gone on with.
+//! item, and the record of that step in the table's stream starts the next piece. So an erasure that is stopped half-way
+//! goes on where it stopped.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -16,8 +16,7 @@ use super::tiers::tier_key;
 use super::users::{UserRow, handle_key, sub_key, user_key};
 use crate::Result;
 use crate::domain::UserId;
-use crate::runtime::aws::Aws;
-use crate::runtime::config::Config;
+use crate::platform::Roost;
 
 #[derive(Clone)]
 pub struct Erasures {
@@ -42,14 +41,14 @@ impl Erasure {
 }
 
 impl Erasures {
-    pub fn new(aws: &Aws, config: &Config) -> Result<Self> {
+    pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
-            client: aws.dynamodb(),
-            users: config.users_table()?.to_owned(),
+            client: roost.aws.dynamodb(),
+            users: roost.config.users_table()?.to_owned(),
         })
     }
 
-    /// Makes the account invisible. Does nothing where it is already.
+    /// Makes the account invisible. Does nothing if it is already.
     pub async fn begin(&self, user: &UserRow) -> Result<()> {
         let id = user.id();
         let build = failed::<aws_sdk_dynamodb::error::BuildError>;
@@ -89,7 +88,7 @@ impl Erasures {
         dynamo::write_once(&self.client, writes, "deleting a profile").await
     }
 
-    /// A piece was removed and more is left. Does nothing where that was said before.
+    /// A piece was removed and more is left. Does nothing if that was said before.
     pub async fn advance(&self, erasure: &Erasure) -> Result<()> {
         let update = self
             .client

@@ -6,12 +6,21 @@ use aws_sdk_kinesis::types::PutRecordsRequestEntry;
 use serde::Serialize;
 
 use super::dynamo::back_off;
-use crate::runtime::aws::Aws;
+use crate::platform::Roost;
 use crate::{Error, Result};
 
 /// The most records that one PutRecords takes.
 pub const MOST_RECORDS: usize = 500;
 const ATTEMPTS: u32 = 6;
+
+/// The streams that there are. [`crate::domain::event`] has what travels on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    TweetCreated,
+    FanOutPages,
+    TierChanges,
+    TimelineFills,
+}
 
 #[derive(Clone)]
 pub struct EventStream {
@@ -20,11 +29,18 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    pub fn new(aws: &Aws, name: &str) -> Self {
-        Self {
-            client: aws.kinesis(),
-            name: name.to_owned(),
-        }
+    pub fn new(roost: &Roost, stream: Stream) -> Result<Self> {
+        let config = &roost.config;
+        let name = match stream {
+            Stream::TweetCreated => config.tweet_created_stream(),
+            Stream::FanOutPages => config.fan_out_pages_stream(),
+            Stream::TierChanges => config.tier_changes_stream(),
+            Stream::TimelineFills => config.timeline_fills_stream(),
+        };
+        Ok(Self {
+            client: roost.aws.kinesis(),
+            name: name?.to_owned(),
+        })
     }
 
     /// Puts all events (at most [`MOST_RECORDS`]), each under its partition key. A failure may leave some of them in

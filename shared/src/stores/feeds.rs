@@ -6,12 +6,13 @@
 
 use std::sync::LazyLock;
 
-use redis::{Value, cmd};
+use redis::cmd;
 
-use super::keys;
-use super::redis::{FillToken, Redis, Script};
+use super::{FillToken, keys};
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source};
 use crate::domain::{Entry, TweetId, UserId};
+use crate::platform::Roost;
+use crate::platform::redis::{Redis, Script};
 use crate::{Error, Result};
 
 const SECONDS: u64 = 30 * 24 * 3600;
@@ -27,8 +28,10 @@ pub struct Feeds {
 }
 
 impl Feeds {
-    pub const fn new(redis: Redis) -> Self {
-        Self { redis }
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            redis: roost.redis()?,
+        })
     }
 
     /// One write per tweet, however many followers there are.
@@ -37,7 +40,7 @@ impl Feeds {
         let arguments =
             [score, member, CAP.to_string(), SECONDS.to_string()].map(String::into_bytes);
         let call = (Self::keys(entry.author), arguments.to_vec());
-        self.redis.run_script::<Value>(&ADD, [call]).await.map(drop)
+        self.redis.tell_script(&ADD, [call]).await
     }
 
     pub async fn remove(&self, entry: Entry) -> Result<()> {
@@ -46,12 +49,11 @@ impl Feeds {
             .arg(scored(entry).1)
             .take();
         self.redis
-            .run::<Value>([cmd("DEL").arg(keys::feed_fill(entry.author)).take(), remove])
+            .tell([cmd("DEL").arg(keys::feed_fill(entry.author)).take(), remove])
             .await
-            .map(drop)
     }
 
-    /// One round trip: of each author the newest tweets below an id. `None` where the feed is missing or kept nothing
+    /// One round trip: of each author the newest tweets below an id. `None` if the feed is missing or keeps nothing
     /// that deep.
     pub async fn read(
         &self,
@@ -74,18 +76,18 @@ impl Feeds {
             .collect()
     }
 
-    /// Takes the right to fill a missing feed; `None` where somebody else has it.
+    /// Takes the right to fill a missing feed; `None` if somebody else has it.
     pub async fn begin_fill(&self, author: UserId) -> Result<Option<FillToken>> {
-        self.redis.try_begin_fill(keys::feed_fill(author)).await
+        FillToken::take(&self.redis, keys::feed_fill(author)).await
     }
 
-    /// Takes the right to fill a feed, whoever has it.
+    /// Takes the right to fill a feed, even if somebody else has it.
     pub async fn seize_fill(&self, author: UserId) -> Result<FillToken> {
-        self.redis.begin_fill(keys::feed_fill(author)).await
+        FillToken::seize(&self.redis, keys::feed_fill(author)).await
     }
 
-    /// Stores what was read since the right was taken: the author's newest, and whether that is all. Says whether it
-    /// did; it does not where the feed changed meanwhile.
+    /// Stores what was read since the right was taken: the author's newest, and whether that is all. `false` if the feed
+    /// changed meanwhile, so that nothing was stored.
     pub async fn finish_fill(
         &self,
         author: UserId,
@@ -110,12 +112,12 @@ impl Feeds {
         Ok(stored == [true])
     }
 
-    /// Forgets the feed of an author who is pushed again.
-    pub async fn drop(&self, author: UserId) -> Result<()> {
-        self.redis
-            .one::<Value>(cmd("DEL").arg(Self::keys(author)).take())
-            .await
-            .map(drop)
+    /// Forgets the feeds of these authors. If one of them is still pulled, the next reader fills the feed again.
+    pub async fn forget(&self, authors: impl IntoIterator<Item = UserId>) -> Result<()> {
+        let deletes = authors
+            .into_iter()
+            .map(|author| cmd("DEL").arg(Self::keys(author)).take());
+        self.redis.tell(deletes.collect::<Vec<_>>()).await
     }
 
     fn keys(author: UserId) -> Vec<String> {

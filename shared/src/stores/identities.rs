@@ -1,17 +1,19 @@
 //! Which user a token's `sub` is. The mapping changes only when a profile is deleted, so it is kept in memory for a
 //! while, and in Redis.
 //!
-//! Every request asks Redis whether the memory still holds ([`Identities::verify`]), or the table where Redis does not
-//! know. A deleted profile leaves a tombstone for a moment, so that a late fill does not bring it back.
+//! Every request asks Redis whether the memory still holds ([`Identities::verify`]), or the table if Redis does not know.
+//! A deleted profile leaves a tombstone for a moment, so that a late fill does not bring it back.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use redis::{Cmd, Value, cmd};
+use redis::{Cmd, cmd};
 
-use super::{Redis, Users, keys};
+use super::{Users, keys};
 use crate::domain::UserId;
+use crate::platform::Roost;
+use crate::platform::redis::Redis;
 use crate::{Error, Result};
 
 const SECONDS: u64 = 7 * 24 * 3600;
@@ -19,7 +21,7 @@ const SECONDS: u64 = 7 * 24 * 3600;
 /// How long a sandbox trusts its memory.
 const FRESH: Duration = Duration::from_secs(60);
 
-/// Longer than anybody takes who has read the old profile and is about to cache it.
+/// Longer than a request takes that has read the old profile and is about to cache it.
 const TOMBSTONE_SECONDS: u64 = 30;
 /// Stands before the id of a deleted profile. Its owner may have a new one by now, so the id is part of it.
 const TOMBSTONE: char = '-';
@@ -45,12 +47,12 @@ enum Recalled {
 }
 
 impl Identities {
-    pub fn new(users: Users, redis: Redis) -> Self {
-        Self {
-            users,
-            redis,
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            users: Users::new(roost)?,
+            redis: roost.redis()?,
             remembered: Arc::default(),
-        }
+        })
     }
 
     /// The user behind a token, or the 403 that says to sign up first.
@@ -74,8 +76,8 @@ impl Identities {
         Ok(id)
     }
 
-    /// Is the user behind a token still the one that this sandbox remembers? Forgets who is not, and says so. Where
-    /// Redis does not know, the table does; where Redis does not answer, the memory counts.
+    /// `true` if the user behind a token is still the one that this sandbox remembers. Otherwise the memory is forgotten.
+    /// If Redis does not know, the table is asked; if Redis does not answer, the memory counts.
     pub async fn verify(&self, sub: &str) -> bool {
         let Some((_, remembered)) = self.remembered().get(sub).copied() else {
             return true;
@@ -95,18 +97,18 @@ impl Identities {
         same
     }
 
-    /// The profile behind a token was deleted: nobody takes the token for that user any more.
+    /// The profile behind a token was deleted: from now on the token does not lead to that user.
     pub async fn bury(&self, sub: &str, id: UserId) -> Result<()> {
         self.remembered().remove(sub);
         let set = set(sub, &format!("{TOMBSTONE}{id}"), TOMBSTONE_SECONDS);
-        self.redis.one::<Value>(set).await.map(drop)
+        self.redis.tell([set]).await
     }
 
-    /// The token has a new profile: whatever was known is forgotten.
+    /// The token has a new profile: what was known of the old one is forgotten.
     pub async fn forget(&self, sub: &str) -> Result<()> {
         self.remembered().remove(sub);
         let delete = cmd("DEL").arg(keys::identity(sub)).take();
-        self.redis.one::<Value>(delete).await.map(drop)
+        self.redis.tell([delete]).await
     }
 
     fn remembered(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Instant, UserId)>> {
@@ -115,7 +117,7 @@ impl Identities {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    // The cache only saves a read: where it fails, the table answers.
+    // The cache only saves a read: if it fails, the table answers.
     async fn recall(&self, sub: &str) -> Recalled {
         let get = cmd("GET").arg(keys::identity(sub)).take();
         match self.redis.one::<Option<String>>(get).await {
@@ -147,7 +149,7 @@ impl Identities {
     async fn remember(&self, sub: &str, id: UserId) {
         // Not over a tombstone: what was read from the table may be older.
         let set = set(sub, &id.to_string(), SECONDS).arg("NX").take();
-        if let Err(error) = self.redis.one::<Value>(set).await {
+        if let Err(error) = self.redis.tell([set]).await {
             tracing::warn!(error = error.chain(), "identity not cached");
         }
     }

@@ -7,16 +7,15 @@ use std::sync::LazyLock;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use redis::{Value, cmd};
+use redis::cmd;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::dynamo::{failed, from_item, number, string};
 use super::keys;
-use super::redis::{Redis, Script};
 use crate::domain::{TweetId, UserId};
-use crate::runtime::aws::Aws;
-use crate::runtime::config::Config;
+use crate::platform::Roost;
+use crate::platform::redis::{Redis, Script};
 use crate::{Error, Result};
 
 const SECONDS: u64 = 30 * 24 * 3600;
@@ -24,7 +23,7 @@ const SECONDS: u64 = 30 * 24 * 3600;
 static SET: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("scripts/set_versioned.lua")));
 
-/// `last_read` is 0 and so is the version where nothing was marked yet.
+/// If nothing was marked yet, `last_read` and `version` are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marker {
     pub last_read: TweetId,
@@ -45,11 +44,11 @@ pub struct Markers {
 }
 
 impl Markers {
-    pub fn new(aws: &Aws, redis: Redis, config: &Config) -> Result<Self> {
+    pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
-            client: aws.dynamodb(),
-            table: config.users_table()?.to_owned(),
-            redis,
+            client: roost.aws.dynamodb(),
+            table: roost.config.users_table()?.to_owned(),
+            redis: roost.redis()?,
         })
     }
 
@@ -114,7 +113,7 @@ impl Markers {
         Ok(marker)
     }
 
-    /// Takes back what was written for somebody who is gone.
+    /// Takes back what was written for a user who was deleted meanwhile.
     pub async fn remove(&self, user: UserId) -> Result<()> {
         let delete = self
             .client
@@ -123,7 +122,7 @@ impl Markers {
             .key("pk", string(marker_key(user)));
         delete.send().await.map_err(failed("DeleteItem"))?;
         let delete = cmd("DEL").arg(keys::marker(user)).take();
-        self.redis.one::<Value>(delete).await.map(drop)
+        self.redis.tell([delete]).await
     }
 
     // The table is the truth; a cache that fails is filled by the next reader.
@@ -138,7 +137,7 @@ impl Markers {
             vec![keys::marker(user)],
             arguments.map(String::into_bytes).to_vec(),
         );
-        if let Err(error) = self.redis.run_script::<Value>(&SET, [call]).await {
+        if let Err(error) = self.redis.tell_script(&SET, [call]).await {
             tracing::warn!(error = error.chain(), "read marker not cached");
         }
     }

@@ -1,28 +1,37 @@
-//! What Roost keeps, and where.
+//! What Roost keeps, and where: one struct per thing.
 //!
-//! DynamoDB holds the truth: [`users`], [`follows`], [`tweets`], [`counts`], [`tiers`], [`erasures`]. Redis holds what can be computed from it
-//! again: [`timelines`], [`celebs`], [`feeds`],
-//! [`cards`], [`identities`], [`rate_limits`]. Kinesis carries events: [`events`].
+//! - DynamoDB holds the truth: [`users`], [`ids`], [`follows`], [`followers`], [`following`], [`tweets`],
+//!   [`idempotency`], [`counts`], [`tiers`], [`drifts`], [`positions`], [`erasures`].
+//! - Redis holds what can be computed from it again: [`timelines`], [`celebs`], [`feeds`], [`cards`], [`user_counts`],
+//!   [`receipts`], [`rate_limits`]. All keys are in `keys.rs`.
+//! - Both: [`identities`], [`markers`].
+//! - Kinesis carries events: [`events`].
 
 pub mod cards;
 pub mod celebs;
 pub mod counts;
 pub mod drifts;
+mod edge_view;
 pub mod erasures;
 pub mod events;
 pub mod feeds;
+mod fill_token;
+pub mod followers;
+pub mod following;
 pub mod follows;
+pub mod idempotency;
 pub mod identities;
+pub mod ids;
 pub mod markers;
+pub mod positions;
 pub mod rate_limits;
 pub mod receipts;
-pub mod redis;
 pub mod tiers;
 pub mod timelines;
 pub mod tweets;
+pub mod user_counts;
 pub mod users;
 
-mod breaker;
 mod dynamo;
 mod keys;
 
@@ -30,16 +39,23 @@ pub use cards::Cards;
 pub use celebs::Celebs;
 pub use counts::Counts;
 pub use drifts::Drifts;
+pub use edge_view::IdPage;
 pub use erasures::Erasures;
 pub use events::EventStream;
 pub use feeds::Feeds;
+pub use fill_token::FillToken;
+pub use followers::Followers;
+pub use following::Following;
 pub use follows::Follows;
+pub use idempotency::IdempotencyKeys;
 pub use identities::Identities;
+pub use ids::Ids;
 pub use markers::Markers;
+pub use positions::Positions;
 pub use rate_limits::RateLimits;
 pub use receipts::Receipts;
-pub use redis::Redis;
 pub use tiers::Tiers;
 pub use timelines::Timelines;
 pub use tweets::Tweets;
+pub use user_counts::UserCounts;
 pub use users::Users;

@@ -1,15 +1,15 @@
 //! How much one person may ask for: a budget of reads and a smaller one of writes, each refilled steadily.
 //!
-//! The budgets are in Redis, so all functions share them. Where Redis does not answer, nobody is refused.
+//! The budgets are in Redis, so all functions share them. If Redis does not answer, nobody is refused.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::redis::Script;
-use super::{Redis, keys};
-use crate::runtime::config::Config;
+use super::keys;
+use crate::platform::Roost;
+use crate::platform::redis::{Redis, Script};
 use crate::{Error, Result};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -54,16 +54,16 @@ pub struct Verdict {
 }
 
 impl RateLimits {
-    pub fn new(redis: Redis, config: &Config) -> Result<Self> {
+    pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
-            redis,
+            redis: roost.redis()?,
             script: Arc::new(Script::new(include_str!("scripts/rate.lua"))),
-            reads: Limit::per_minute(config.reads_per_minute()?),
-            writes: Limit::per_minute(config.writes_per_minute()?),
+            reads: Limit::per_minute(roost.config.reads_per_minute()?),
+            writes: Limit::per_minute(roost.config.writes_per_minute()?),
         })
     }
 
-    /// Takes one request out of the budget of a token's owner; `None` where there is no limit or no answer.
+    /// Takes one request out of the budget of a token's owner; `None` if there is no limit or no answer.
     pub async fn take(&self, sub: &str, kind: Kind) -> Option<Verdict> {
         let (limit, name) = match kind {
             Kind::Read => (self.reads?, "read"),

@@ -1,16 +1,17 @@
 //! Fan-out receipts: what became of one tweet's delivery. `receipt:{t}`, one write per page of followers.
 //!
-//! A page that was repeated after a crash is counted again: a receipt says what was done, not whom it reached.
+//! A page that is repeated after a crash is counted again: a receipt says what was done, not how many people it reached.
 
 use std::sync::LazyLock;
 
-use redis::{Value, cmd};
+use redis::cmd;
 
 use super::keys;
-use super::redis::{Redis, Script};
 use crate::Result;
 use crate::domain::TweetId;
 use crate::domain::event::FanOutPage;
+use crate::platform::Roost;
+use crate::platform::redis::{Redis, Script};
 
 const SECONDS: u64 = 7 * 24 * 3600;
 
@@ -32,8 +33,10 @@ pub struct Receipt {
 }
 
 impl Receipts {
-    pub const fn new(redis: Redis) -> Self {
-        Self { redis }
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            redis: roost.redis()?,
+        })
     }
 
     /// One page was served: so many followers, of whom so many had a list, so long after the tweet was posted.
@@ -55,7 +58,7 @@ impl Receipts {
             vec![keys::receipt(page.tweet_id)],
             arguments.map(String::into_bytes).to_vec(),
         );
-        self.redis.run_script::<Value>(&ADD, [call]).await.map(drop)
+        self.redis.tell_script(&ADD, [call]).await
     }
 
     /// One round trip: the receipts of these tweets.
@@ -78,19 +81,14 @@ impl Receipts {
         let deletes = tweets
             .iter()
             .map(|tweet| cmd("DEL").arg(keys::receipt(*tweet)).take());
-        self.redis
-            .run::<Value>(deletes.collect::<Vec<_>>())
-            .await
-            .map(drop)
+        self.redis.tell(deletes.collect::<Vec<_>>()).await
     }
 
     /// The tweet went to its author's feed, for all followers at once.
     pub async fn pulled(&self, tweet: TweetId, late_ms: u64) -> Result<()> {
         let key = keys::receipt(tweet);
         let set = cmd("HSET").arg(&key).arg("feed_ms").arg(late_ms).take();
-        self.redis
-            .run::<Value>([set, cmd("EXPIRE").arg(&key).arg(SECONDS).take()])
-            .await
-            .map(drop)
+        let expire = cmd("EXPIRE").arg(&key).arg(SECONDS).take();
+        self.redis.tell([set, expire]).await
     }
 }

@@ -1,4 +1,4 @@
-//! Who is a celebrity: the items `tier#<id>` of the `users` table.
+//! How an author's tweets are delivered: items `tier#<id>` of the `users` table.
 //!
 //! A flip writes the item, whose stream is where the event comes from, and the user's row, which everybody reads, in
 //! one transaction. Each step is conditional on the epoch, which grows by one with every flip; so flips are counted,
@@ -10,12 +10,10 @@ use serde::Deserialize;
 
 use super::dynamo::{self, failed, number, string};
 use super::users::{UserRow, user_key};
-use crate::domain::tier::{Measure, Policy, Tier};
+use crate::Result;
+use crate::domain::tier::Tier;
 use crate::domain::{UserId, event::TierChange};
-use crate::runtime::aws::Aws;
-use crate::runtime::config::Config;
-use crate::runtime::metrics;
-use crate::{Result, runtime};
+use crate::platform::{Roost, metrics, now_millis};
 
 #[derive(Clone)]
 pub struct Tiers {
@@ -43,35 +41,17 @@ impl TierRow {
     }
 }
 
-/// The policy that the environment asks for.
-pub fn policy(config: &Config) -> Result<Policy> {
-    let measure = if config.tier_policy_is_load()? {
-        Measure::Load {
-            deliveries_per_day: config.fan_out_budget()?,
-        }
-    } else {
-        Measure::Followers {
-            threshold: config.celebrity_threshold()?,
-        }
-    };
-    Ok(Policy {
-        measure,
-        demote_ratio: config.demote_ratio()?,
-        dwell_ms: config.tier_dwell_seconds()? * 1_000,
-    })
-}
-
 impl Tiers {
-    pub fn new(aws: &Aws, config: &Config) -> Result<Self> {
+    pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
-            client: aws.dynamodb(),
-            table: config.users_table()?.to_owned(),
+            client: roost.aws.dynamodb(),
+            table: roost.config.users_table()?.to_owned(),
         })
     }
 
-    /// Begins a flip from the state that `row` was read in. Does nothing where that state is over.
+    /// Begins a flip from the state that `row` was read in. Does nothing if that state is over.
     pub async fn flip(&self, row: &UserRow, to: Tier) -> Result<()> {
-        let now = runtime::now_millis();
+        let now = now_millis();
         let set = "SET user_id = :user, tier = :tier, epoch = :epoch, tier_since_ms = :now";
         let steps = [
             (

@@ -1,6 +1,6 @@
 //! Home timelines in Redis: `home_timeline:{u}` and what hangs on it.
 //!
-//! A timeline exists exactly while its user is active: reading renews it, pushing writes only where it exists, and a
+//! A timeline exists exactly while its user is active: reading renews it, pushing writes only if it exists, and a
 //! missing one is rebuilt on the next read. `unfollowed:{u}` lives and dies with it, so that an entry that was on its
 //! way when its author was unfollowed can never come to light.
 
@@ -9,14 +9,13 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use redis::{Cmd, Value, cmd, from_redis_value};
+use redis::{Cmd, Value, cmd};
 
-use super::redis::{Redis, Script};
 use super::{celebs, keys};
 use crate::domain::timeline::{self, CAP, Filling, ListEnd, SLACK, Window};
 use crate::domain::{Entry, TweetId, UserId};
-use crate::runtime::config::Config;
-use crate::runtime::metrics;
+use crate::platform::redis::{Redis, Script, read};
+use crate::platform::{Roost, metrics};
 use crate::{Error, Result};
 
 /// Commands in one pipeline. Several pipelines are under way at once, so that Redis works while we write the next.
@@ -25,7 +24,7 @@ const PIPELINE: usize = 250;
 /// One more than a list keeps: so many of one author fill a list and push its end out, as they should.
 pub const BACKFILL: usize = CAP + 1;
 
-/// How long a reader's rebuild may take before somebody else may try.
+/// How long a reader's rebuild may take before another reader may try.
 const REBUILD_LOCK: Duration = Duration::from_secs(10);
 
 static INSERT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/insert.lua")));
@@ -40,7 +39,7 @@ static REMOVE_AUTHOR: LazyLock<Script> =
 pub struct Timelines {
     redis: Redis,
     ttl_seconds: u64,
-    /// Does reading give a list a new lease of life?
+    /// `true` if reading a list gives it a new lease of life.
     renews: bool,
 }
 
@@ -49,9 +48,9 @@ pub struct Opened {
     pub window: Window,
     /// Authors that must not be shown.
     pub unfollowed: HashSet<UserId>,
-    /// Followed authors who are pulled; `None` where nobody has looked lately.
+    /// Followed authors who are pulled; `None` if that is not cached.
     pub celebs: Option<Vec<UserId>>,
-    /// The newest tweet that was read, 0 where none was; `None` where nobody has looked lately.
+    /// The newest tweet that was read, 0 if none was; `None` if that is not cached.
     pub last_read: Option<TweetId>,
 }
 
@@ -64,7 +63,7 @@ pub struct RebuildToken(u64);
 pub enum Unfinished {
     /// There is no list, or it is as full as it can be.
     Nothing,
-    /// All of it: whoever began has not come to an end.
+    /// All of it: the rebuild has begun and has not finished.
     Whole,
     /// What is below the filling's floor, with room for so many entries.
     Rest { filling: Filling, room: usize },
@@ -78,16 +77,16 @@ pub enum Extent {
 }
 
 impl Timelines {
-    pub fn new(redis: Redis, config: &Config) -> Result<Self> {
+    pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
-            redis,
-            ttl_seconds: config.timeline_ttl_seconds()?,
+            redis: roost.redis()?,
+            ttl_seconds: roost.config.timeline_ttl_seconds()?,
             renews: true,
         })
     }
 
-    /// For who looks at other people's lists: theirs live only while they read themselves.
-    pub fn unnoticed(self) -> Self {
+    /// For reads on behalf of another user: does not renew the list.
+    pub fn without_renewal(self) -> Self {
         Self {
             renews: false,
             ..self
@@ -124,9 +123,9 @@ impl Timelines {
             .inspect_err(|_| metrics::CACHE_MISSES.add(1))?;
         let mut answers = answers.into_iter();
         let mut next = || answers.next().unwrap_or(Value::Nil);
-        let end: Option<Vec<u8>> = from_redis_value(next()).map_err(redis::RedisError::from)?;
-        let entries: Vec<Vec<u8>> = from_redis_value(next()).map_err(redis::RedisError::from)?;
-        let unfollowed: Vec<u64> = from_redis_value(next()).map_err(redis::RedisError::from)?;
+        let end: Option<Vec<u8>> = read(next())?;
+        let entries: Vec<Vec<u8>> = read(next())?;
+        let unfollowed: Vec<u64> = read(next())?;
         let window = Window::new(decode(&entries)?, decode(end.as_slice())?.pop());
         match window {
             Window::Read(_) => metrics::CACHE_HITS.add(1),
@@ -135,10 +134,8 @@ impl Timelines {
         Ok(Opened {
             window,
             unfollowed: unfollowed.into_iter().map(UserId::new).collect(),
-            celebs: celebs::decode(from_redis_value(next()).map_err(redis::RedisError::from)?),
-            last_read: from_redis_value::<Option<u64>>(next())
-                .map_err(redis::RedisError::from)?
-                .map(TweetId::new),
+            celebs: celebs::decode(read(next())?),
+            last_read: read::<Option<u64>>(next())?.map(TweetId::new),
         })
     }
 
@@ -181,7 +178,7 @@ impl Timelines {
             )
         });
         self.redis
-            .run_script::<Value>(&TRIM, trims.collect::<Vec<_>>())
+            .tell_script(&TRIM, trims.collect::<Vec<_>>())
             .await?;
         Ok(lengths.into_iter().filter(|length| *length > 0).count())
     }
@@ -199,12 +196,12 @@ impl Timelines {
     }
 
     /// Takes the right to rebuild the list, and creates it so that whatever is posted from now on lands in it.
-    /// `None` where somebody else is at it, or has just finished.
+    /// `None` if somebody else is doing it, or has just finished.
     pub async fn begin_rebuild(&self, user: UserId) -> Result<Option<RebuildToken>> {
         self.begin_rebuild_within(user, REBUILD_LOCK).await
     }
 
-    /// Like [`Self::begin_rebuild`], for who may take this long.
+    /// Like [`Self::begin_rebuild`], for a rebuild that may take this long.
     pub async fn begin_rebuild_within(
         &self,
         user: UserId,
@@ -224,8 +221,7 @@ impl Timelines {
             return Ok(None);
         };
         let token = RebuildToken(token);
-        let last: Option<Vec<u8>> =
-            from_redis_value(last.clone()).map_err(redis::RedisError::from)?;
+        let last: Option<Vec<u8>> = read(last.clone())?;
         let last = decode(last.as_slice())?.pop();
         if matches!(
             Window::new(last.into_iter().collect(), last),
@@ -241,12 +237,13 @@ impl Timelines {
             cmd("RPUSH").arg(&list).arg(&marker).take(),
             self.renew(list),
         ];
-        self.redis.run::<Value>(create).await?;
+        self.redis.tell(create).await?;
         Ok(Some(token))
     }
 
     /// Fills the list with what was read from the tables since [`Self::begin_rebuild`]. `bottom` says that the tables
-    /// hold nothing older. Says whether it did; it does not where the list was lost in between.
+    /// hold nothing older. `false` if the list was lost in between, so that nothing was
+    /// stored.
     pub async fn finish_rebuild(
         &self,
         user: UserId,
@@ -286,9 +283,8 @@ impl Timelines {
         let [last, length] = answers.as_slice() else {
             return Ok(Unfinished::Nothing);
         };
-        let last: Option<Vec<u8>> =
-            from_redis_value(last.clone()).map_err(redis::RedisError::from)?;
-        let length: usize = from_redis_value(length.clone()).map_err(redis::RedisError::from)?;
+        let last: Option<Vec<u8>> = read(last.clone())?;
+        let length: usize = read(length.clone())?;
         let end = decode(last.as_slice())?.pop();
         Ok(match end.and_then(ListEnd::from_entry) {
             Some(ListEnd::Building(_)) => Unfinished::Whole,
@@ -301,7 +297,7 @@ impl Timelines {
     }
 
     /// Adds what was read from the tables below the filling's floor. `bottom` says that the tables hold nothing older.
-    /// Says whether it did; it does not where somebody else has done it, or the list was lost in between.
+    /// `false` if somebody else has done it, or the list was lost in between.
     pub async fn finish_fill(
         &self,
         user: UserId,
@@ -320,13 +316,10 @@ impl Timelines {
             vec![keys::rebuild(user)],
             vec![token.0.to_string().into_bytes()],
         );
-        self.redis
-            .run_script::<Value>(&RELEASE, [call])
-            .await
-            .map(drop)
+        self.redis.tell_script(&RELEASE, [call]).await
     }
 
-    /// The id below which a list keeps nothing, or `None` where there is no list.
+    /// The id below which a list keeps nothing, or `None` if there is no list.
     pub async fn oldest_kept(&self, user: UserId) -> Result<Option<Entry>> {
         let last: Option<Vec<u8>> = self.redis.one(last_entry(user)).await?;
         Ok(decode(last.as_slice())?.pop())
@@ -346,7 +339,7 @@ impl Timelines {
             .collect())
     }
 
-    /// Those of these users of whom anything is cached that depends on whom they follow, or is about to be.
+    /// Those of these users for whom something is cached, or about to be, that depends on the people they follow.
     pub async fn cached(&self, users: &[UserId]) -> Result<HashSet<UserId>> {
         let reads = users.iter().map(|user| {
             let keys = [
@@ -375,7 +368,7 @@ impl Timelines {
         self.merge(user, None, None, entries).await.map(drop)
     }
 
-    /// Merges into a list that ends as `from` says, where something is said, and lets it end with `to`.
+    /// Merges into a list and lets it end with `to`. If `from` is given, the list must end with it.
     async fn merge(
         &self,
         user: UserId,
@@ -406,14 +399,12 @@ impl Timelines {
             let calls = users
                 .iter()
                 .map(|user| (vec![keys::home_timeline(*user)], vec![author.clone()]));
-            self.redis
-                .run_script::<usize>(&REMOVE_AUTHOR, calls)
-                .await?;
+            self.redis.tell_script(&REMOVE_AUTHOR, calls).await?;
         }
         Ok(())
     }
 
-    /// Forgets what is cached of what a user is shown. The next reader makes it anew. Who is hidden stays hidden: an
+    /// Forgets what is cached of what a user is shown. The next reader makes it anew. Hidden authors stay hidden: an
     /// entry of theirs may still be on its way.
     pub async fn forget(&self, user: UserId) -> Result<()> {
         let keys = [
@@ -422,34 +413,23 @@ impl Timelines {
             keys::my_celebs_fill,
             keys::rebuild,
         ];
-        self.redis
-            .one::<Value>(cmd("DEL").arg(keys.map(|key| key(user)).to_vec()).take())
-            .await
-            .map(drop)
+        let delete = cmd("DEL").arg(keys.map(|key| key(user)).to_vec()).take();
+        self.redis.tell([delete]).await
     }
 
     /// From now on no reader shows this author to the user.
     pub async fn hide(&self, user: UserId, author: UserId) -> Result<()> {
         let key = keys::unfollowed(user);
-        self.redis
-            .run::<Value>([
-                cmd("SADD").arg(&key).arg(author.get()).take(),
-                self.renew(key),
-            ])
-            .await
-            .map(drop)
+        let add = cmd("SADD").arg(&key).arg(author.get()).take();
+        self.redis.tell([add, self.renew(key)]).await
     }
 
     pub async fn unhide(&self, user: UserId, author: UserId) -> Result<()> {
-        self.redis
-            .one::<Value>(
-                cmd("SREM")
-                    .arg(keys::unfollowed(user))
-                    .arg(author.get())
-                    .take(),
-            )
-            .await
-            .map(drop)
+        let remove = cmd("SREM")
+            .arg(keys::unfollowed(user))
+            .arg(author.get())
+            .take();
+        self.redis.tell([remove]).await
     }
 
     fn renew(&self, key: String) -> Cmd {

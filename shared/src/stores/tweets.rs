@@ -2,24 +2,18 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::types::{Put, ReturnValue, TransactWriteItem};
+use aws_sdk_dynamodb::types::ReturnValue;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use super::dynamo::{self, Item, failed, from_item, number, string, to_item};
+use super::dynamo::{self, Item, failed, from_item, number, to_item};
+use crate::Result;
 use crate::domain::{Entry, Tweet, TweetId, TweetText, UserId};
-use crate::runtime::aws::Aws;
-use crate::runtime::config::Config;
-use crate::{Result, runtime};
-
-/// How long an idempotency key is remembered.
-const IDEMPOTENCY_SECONDS: u64 = 24 * 3600;
+use crate::platform::Roost;
 
 #[derive(Clone)]
 pub struct Tweets {
     client: Client,
     table: String,
-    ledger: String,
 }
 
 /// The key of a tweet, and of the stream's records.
@@ -34,19 +28,9 @@ struct TweetRow {
     #[serde(flatten)]
     key: TweetKey,
     text: TweetText,
-    /// The item of the ledger that remembers this tweet's idempotency key, where it had one.
+    /// The item of the ledger that holds this tweet's idempotency key, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ledger_pk: Option<String>,
-}
-
-/// `idem#<user>#<key>`: which tweet an idempotency key made, and a digest of its text. Not the text: a tweet that is
-/// deleted must be gone.
-#[derive(Serialize, Deserialize)]
-struct IdempotencyRow {
-    pk: String,
-    tweet_id: u64,
-    digest: String,
-    expires_at: u64,
 }
 
 /// A tweet on its way out, with everything that remembers it.
@@ -54,7 +38,8 @@ struct IdempotencyRow {
 pub struct Remains {
     #[serde(flatten)]
     key: TweetKey,
-    ledger_pk: Option<String>,
+    /// The idempotency key that made it.
+    pub(super) ledger_pk: Option<String>,
 }
 
 impl Remains {
@@ -97,11 +82,10 @@ impl From<TweetRow> for Tweet {
 }
 
 impl Tweets {
-    pub fn new(aws: &Aws, config: &Config) -> Result<Self> {
+    pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
-            client: aws.dynamodb(),
-            table: config.tweets_table()?.to_owned(),
-            ledger: config.ledger_table()?.to_owned(),
+            client: roost.aws.dynamodb(),
+            table: roost.config.tweets_table()?.to_owned(),
         })
     }
 
@@ -110,7 +94,7 @@ impl Tweets {
             .client
             .put_item()
             .table_name(&self.table)
-            .set_item(Some(to_item(&row(tweet, None))?))
+            .set_item(Some(item(tweet, None)?))
             .condition_expression("attribute_not_exists(tweet_id)");
         match put.send().await {
             Ok(_) => Ok(Stored::New),
@@ -123,64 +107,6 @@ impl Tweets {
             }
             Err(error) => Err(failed("PutItem")(error)),
         }
-    }
-
-    /// Stores the tweet together with its idempotency key, or says what the key stored before.
-    pub async fn store_once(&self, tweet: &Tweet, key: &str) -> Result<Stored> {
-        let idempotency = IdempotencyRow {
-            pk: format!("idem#{}#{key}", tweet.author_id),
-            tweet_id: tweet.id.get(),
-            digest: digest(&tweet.text),
-            expires_at: runtime::now_millis() / 1_000 + IDEMPOTENCY_SECONDS,
-        };
-        // DynamoDB forgets expired items late, so expiry is part of the condition.
-        let remember = Put::builder()
-            .table_name(&self.ledger)
-            .set_item(Some(to_item(&idempotency)?))
-            .condition_expression("attribute_not_exists(pk) OR expires_at < :now")
-            .expression_attribute_values(":now", number(runtime::now_millis() / 1_000))
-            .build()
-            .map_err(failed("TransactWriteItems"))?;
-        let put = Put::builder()
-            .table_name(&self.table)
-            .set_item(Some(to_item(&row(tweet, Some(idempotency.pk.clone())))?))
-            .condition_expression("attribute_not_exists(tweet_id)")
-            .build()
-            .map_err(failed("TransactWriteItems"))?;
-        let writes = [remember, put].map(|put| TransactWriteItem::builder().put(put).build());
-        let answer = self
-            .client
-            .transact_write_items()
-            .set_transact_items(Some(writes.to_vec()))
-            .send()
-            .await;
-        let Err(error) = answer else {
-            return Ok(Stored::New);
-        };
-        if dynamo::cancellation(&error).is_none() {
-            return Err(failed("TransactWriteItems")(error));
-        }
-        // Where the key is not known, the id was taken, or two requests met and both were refused.
-        Ok(match self.stored_before(idempotency.pk).await? {
-            None => Stored::Refused,
-            Some(before) if before.digest == idempotency.digest => {
-                let id = TweetId::new(before.tweet_id);
-                Stored::Before(Tweet::new(id, tweet.author_id, tweet.text.clone()))
-            }
-            Some(_) => Stored::KeyReused,
-        })
-    }
-
-    async fn stored_before(&self, pk: String) -> Result<Option<IdempotencyRow>> {
-        let request = self
-            .client
-            .get_item()
-            .table_name(&self.ledger)
-            .key("pk", string(pk))
-            .consistent_read(true);
-        let item = request.send().await.map_err(failed("GetItem"))?.item;
-        item.map(|item| from_item("an idempotency key", item))
-            .transpose()
     }
 
     /// The author's tweet with this id.
@@ -283,7 +209,7 @@ impl Tweets {
         };
         let mut found: Vec<Item> = Vec::new();
         let mut start = None;
-        // A page ends after 1 MB even where the limit is not reached.
+        // A page ends after 1 MB, even if the limit is not reached.
         while found.len() < limit {
             let mut query = self
                 .client
@@ -340,7 +266,7 @@ impl Tweets {
             .collect()
     }
 
-    /// Some of an author's tweets, for [`Self::erase`].
+    /// Some of an author's tweets, on their way out.
     pub async fn remains(&self, author: UserId, limit: usize) -> Result<Vec<Remains>> {
         let attributes = "author_id, tweet_id, ledger_pk";
         let items = self
@@ -352,15 +278,10 @@ impl Tweets {
             .collect()
     }
 
-    /// Deletes tweets and what the ledger remembers of them.
     pub async fn erase(&self, tweets: &[Remains]) -> Result<()> {
-        let mut deletes = Vec::new();
+        let mut deletes = Vec::with_capacity(tweets.len());
         for tweet in tweets {
             deletes.push((self.table.clone(), to_item(&tweet.key)?));
-            if let Some(pk) = &tweet.ledger_pk {
-                let key = Item::from([("pk".to_owned(), string(pk))]);
-                deletes.push((self.ledger.clone(), key));
-            }
         }
         dynamo::delete_many(&self.client, deletes).await
     }
@@ -380,17 +301,13 @@ impl Tweets {
     }
 }
 
-fn row(tweet: &Tweet, ledger_pk: Option<String>) -> TweetRow {
-    TweetRow {
+/// The tweet as the table keeps it.
+pub(super) fn item(tweet: &Tweet, ledger_pk: Option<String>) -> Result<Item> {
+    to_item(&TweetRow {
         key: Entry::new(tweet.id, tweet.author_id).into(),
         text: tweet.text.clone(),
         ledger_pk,
-    }
-}
-
-fn digest(text: &TweetText) -> String {
-    let digest = Sha256::digest(text.as_str().as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    })
 }
 
 /// For callers that read from the newest or down to the oldest.

@@ -1,30 +1,24 @@
-//! The `users` table: profiles, who a token belongs to, whose a handle is, and the lanes for ids.
+//! The `users` table: profiles, and which profile a token or a handle belongs to.
 //!
-//! One item each: `user#<id>`, `sub#<sub>`, `handle#<handle>`, `lanes`. The first three are written in one
-//! transaction, and removed in one ([`super::erasures`]), so a handle and a token always lead to a whole profile.
-
-use std::sync::Arc;
+//! One item each: `user#<id>`, `sub#<sub>`, `handle#<handle>`. They are written in one transaction, and removed in one
+//! ([`super::erasures`]), so a handle and a token always lead to a whole profile.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, Put, ReturnValue, TransactWriteItem};
+use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Mutex;
 
 use super::dynamo::{self, failed, from_item, string, to_item};
-use crate::domain::tier::{Policy, PostingRate, Standing, Tier, Weight};
-use crate::domain::{DisplayName, Handle, IdMaker, User, UserId};
-use crate::runtime::aws::Aws;
-use crate::runtime::config::Config;
-use crate::{Error, Result, runtime};
+use crate::domain::tier::{Policy, PostingRate, Standing, Tier, TierAndEpoch, Weight};
+use crate::domain::{DisplayName, Handle, User, UserId};
+use crate::platform::Roost;
+use crate::{Error, Result};
 
 #[derive(Clone)]
 pub struct Users {
     client: Client,
     table: String,
-    /// Made on the first id, because most sandboxes never make one.
-    ids: Arc<Mutex<Option<IdMaker>>>,
 }
 
 /// `user#<id>`.
@@ -46,7 +40,7 @@ pub struct UserRow {
     pub epoch: u64,
     #[serde(default)]
     tier_since_ms: u64,
-    /// See [`PostingRate`]; kept where the policy needs it.
+    /// See [`PostingRate`]; kept if the policy needs it.
     #[serde(default)]
     tweets_per_day: f64,
     #[serde(default)]
@@ -56,6 +50,13 @@ pub struct UserRow {
 impl UserRow {
     pub const fn id(&self) -> UserId {
         UserId::new(self.user_id)
+    }
+
+    pub const fn tier_and_epoch(&self) -> TierAndEpoch {
+        TierAndEpoch {
+            tier: self.tier,
+            epoch: self.epoch,
+        }
     }
 
     /// The flip that is due for this user, if any.
@@ -123,48 +124,21 @@ pub(super) fn handle_key(handle: &Handle) -> String {
 }
 
 impl Users {
-    pub fn new(aws: &Aws, config: &Config) -> Result<Self> {
-        let table = config.users_table()?.to_owned();
+    pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
-            client: aws.dynamodb(),
-            table,
-            ids: Arc::default(),
+            client: roost.aws.dynamodb(),
+            table: roost.config.users_table()?.to_owned(),
         })
     }
 
-    /// A new id for a user or a tweet. The sandbox takes its lane on the first.
-    pub async fn next_id(&self) -> Result<u64> {
-        let mut ids = self.ids.lock().await;
-        if ids.is_none() {
-            *ids = Some(IdMaker::new(self.next_lane().await?));
-        }
-        let maker = ids.as_mut().ok_or(Error::GaveUp("taking a lane"))?;
-        Ok(maker.next_id(runtime::now_millis()))
-    }
-
-    async fn next_lane(&self) -> Result<u64> {
-        #[derive(Deserialize)]
-        struct Lanes {
-            taken: u64,
-        }
-        let answer = self
-            .client
-            .update_item()
-            .table_name(&self.table)
-            .key("pk", string("lanes"))
-            .update_expression("ADD taken :one")
-            .expression_attribute_values(":one", dynamo::number(1))
-            .return_values(ReturnValue::UpdatedNew)
-            .send()
-            .await
-            .map_err(failed("UpdateItem"))?;
-        let lanes: Lanes = from_item("the lane counter", answer.attributes.unwrap_or_default())?;
-        Ok(lanes.taken)
-    }
-
-    /// Creates a profile for `sub`. The same request again gives the same profile.
-    pub async fn sign_up(&self, sub: &str, handle: Handle, name: DisplayName) -> Result<SignUp> {
-        let id = UserId::new(self.next_id().await?);
+    /// Creates a profile for `sub`, under a new id. The same request again gives the same profile.
+    pub async fn sign_up(
+        &self,
+        id: UserId,
+        sub: &str,
+        handle: Handle,
+        name: DisplayName,
+    ) -> Result<SignUp> {
         let row = UserRow {
             pk: user_key(id),
             user_id: id.get(),
@@ -256,8 +230,8 @@ impl Users {
             .ok_or_else(|| Error::NotFound(format!("there is no user {id}")))
     }
 
-    /// For whoever has just written on behalf of a user: if the profile was deleted meanwhile, the write has to be
-    /// undone, because those who clean up may have passed already.
+    /// To be asked after every write on behalf of a user. If the profile was deleted meanwhile, the write has to be undone,
+    /// because the erasure may have passed already.
     pub async fn still_exists(&self, id: UserId) -> Result<bool> {
         Ok(self.item(user_key(id)).await?.is_some())
     }
@@ -329,7 +303,7 @@ impl Users {
         }
     }
 
-    /// Sets counts to what the edges say, unless they changed since this version. Says whether it did.
+    /// Sets counts to what the edges say, unless they changed since this version. `false` if they did.
     pub async fn set_counts(
         &self,
         id: UserId,

@@ -6,8 +6,10 @@
 use std::collections::HashMap;
 use std::str::FromStr;
 
+use crate::domain::tier::{Measure, Policy};
 use crate::{Error, Result};
 
+#[derive(Clone)]
 pub struct Config {
     variables: HashMap<String, String>,
 }
@@ -24,12 +26,12 @@ impl Config {
         self.text("USERS_TABLE")
     }
 
-    /// DynamoDB table of edges by the one who is followed.
+    /// DynamoDB table of edges, keyed by the user who is followed.
     pub fn followers_table(&self) -> Result<&str> {
         self.text("FOLLOWERS_TABLE")
     }
 
-    /// DynamoDB table of edges by the one who follows.
+    /// DynamoDB table of edges, keyed by the user who follows.
     pub fn following_table(&self) -> Result<&str> {
         self.text("FOLLOWING_TABLE")
     }
@@ -39,7 +41,7 @@ impl Config {
         self.text("TWEETS_TABLE")
     }
 
-    /// DynamoDB table of what has been done already.
+    /// DynamoDB table of what was done before: idempotency keys, counted records, positions of scheduled functions.
     pub fn ledger_table(&self) -> Result<&str> {
         self.text("LEDGER_TABLE")
     }
@@ -64,33 +66,30 @@ impl Config {
         self.text("TIMELINE_FILLS_STREAM")
     }
 
-    /// What makes a celebrity: `followers`, or `load` (`true`).
-    pub fn tier_policy_is_load(&self) -> Result<bool> {
-        match self.text("TIER_POLICY")? {
-            "followers" => Ok(false),
-            "load" => Ok(true),
+    /// What makes a celebrity, and when one becomes normal again.
+    pub fn tier_policy(&self) -> Result<Policy> {
+        let measure = match self.text("TIER_POLICY")? {
+            "followers" => Measure::Followers {
+                threshold: self.positive("CELEBRITY_THRESHOLD")?,
+            },
+            "load" => Measure::Load {
+                deliveries_per_day: self.positive("FAN_OUT_BUDGET")?,
+            },
             other => {
-                let problem = format!("must be followers or load, not {other:?}");
-                Err(Error::Config {
+                return Err(Error::Config {
                     name: "TIER_POLICY",
-                    problem,
-                })
+                    problem: format!("must be followers or load, not {other:?}"),
+                });
             }
-        }
+        };
+        Ok(Policy {
+            measure,
+            demote_ratio: self.demote_ratio()?,
+            dwell_ms: self.number("TIER_DWELL_SECONDS")? * 1_000,
+        })
     }
 
-    /// Followers that make a celebrity, with the policy `followers`.
-    pub fn celebrity_threshold(&self) -> Result<u64> {
-        self.positive("CELEBRITY_THRESHOLD")
-    }
-
-    /// Deliveries a day that make a celebrity, with the policy `load`.
-    pub fn fan_out_budget(&self) -> Result<u64> {
-        self.positive("FAN_OUT_BUDGET")
-    }
-
-    /// The part of the limit below which a celebrity becomes normal again.
-    pub fn demote_ratio(&self) -> Result<f64> {
+    fn demote_ratio(&self) -> Result<f64> {
         let (name, text) = ("DEMOTE_RATIO", self.text("DEMOTE_RATIO")?);
         f64::from_str(text)
             .ok()
@@ -99,11 +98,6 @@ impl Config {
                 name,
                 problem: format!("must be a number from 0 to 1, not {text:?}"),
             })
-    }
-
-    /// How long an author stays in a tier at the least.
-    pub fn tier_dwell_seconds(&self) -> Result<u64> {
-        self.number("TIER_DWELL_SECONDS")
     }
 
     /// Users that one reconciliation of the counts looks at.
@@ -121,7 +115,7 @@ impl Config {
         self.text("REDIS_URL")
     }
 
-    /// Is it a cluster (`true`), of which the URL names one node? Absent: `false`.
+    /// `true` if the URL names one node of a cluster. Absent: `false`.
     pub fn redis_cluster(&self) -> Result<bool> {
         let name = "REDIS_CLUSTER";
         match self.variables.get(name).map(String::as_str) {
@@ -134,8 +128,8 @@ impl Config {
         }
     }
 
-    /// The authority that signed the certificate of a `rediss://` server, as PEM; given as a file's path. Absent: one of
-    /// the public authorities.
+    /// The authority that signed the certificate of a `rediss://` server, as PEM. The variable is the path of a file.
+    /// Absent: one of the public authorities.
     pub fn redis_ca_cert(&self) -> Result<Option<Vec<u8>>> {
         let name = "REDIS_CA_CERT";
         let path = self.variables.get(name).filter(|path| !path.is_empty());

@@ -1,4 +1,5 @@
-//! Logs: to standard output, which Lambda hands to CloudWatch. JSON where Lambda is told so, by level as it is told.
+//! Logs: lines on standard output, which Lambda hands to CloudWatch. Lambda's variables say whether they are JSON, and
+//! from which level on they are kept.
 //!
 //! Every line of an invocation carries its request id, in the span that the runtime opens around it.
 
@@ -10,7 +11,7 @@ use lambda_runtime::tracing::subscriber::layer::SubscriberExt;
 use lambda_runtime::tracing::subscriber::util::SubscriberInitExt;
 use lambda_runtime::tracing::subscriber::{fmt, registry};
 
-/// Call once, first thing in `main`.
+/// Call once, before anything else.
 pub fn init() {
     let filter = filter(level());
     let lines = fmt::layer().with_target(false);
@@ -31,8 +32,8 @@ pub(super) fn level() -> LevelFilter {
     level.unwrap_or(LevelFilter::INFO)
 }
 
-/// Below INFO only what is our own: the SDKs would write whole requests, with tweets in them. The request id is in a span
-/// of the runtime, which is let through at any level.
+/// Below INFO, only our own lines are kept: the SDKs would write whole requests, with tweets in them. The request id is
+/// in a span of the runtime, which passes at any level.
 fn filter(level: LevelFilter) -> Targets {
     Targets::new()
         .with_default(level.min(LevelFilter::INFO))

@@ -5,6 +5,7 @@ use std::time::Duration;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, SdkConfig};
 
+#[derive(Clone)]
 pub struct Aws {
     config: SdkConfig,
 }

@@ -1,7 +1,7 @@
 //! Reading a timeline out of the tables alone: the newest tweets of many authors, merged as far as they are wanted.
 //!
-//! Each author is a feed that is read a few tweets at a time, and only while the merge needs more of it. So the cost
-//! is one query per author plus one for every few tweets that are really taken, and the result is exact.
+//! Each author is read a few tweets at a time, and only while the merge needs more of them. So the cost is one query per
+//! author plus one for every few tweets that are really taken, and the result is exact.
 
 use std::collections::VecDeque;
 
@@ -15,23 +15,24 @@ use crate::stores::tweets::OLDEST;
 /// Queries under way at once.
 const CONCURRENCY: usize = 32;
 
-pub struct Pull {
+pub struct TableMerge {
     tweets: Tweets,
-    feeds: Vec<Feed>,
+    authors: Vec<AuthorTweets>,
     /// Tweets that one query asks for.
     per_query: usize,
     /// Queries made so far.
     queries: usize,
 }
 
-struct Feed {
+/// One author's tweets, as far as they were read.
+struct AuthorTweets {
     author: UserId,
     read: VecDeque<Entry>,
-    /// Where the next query goes on; `None` when the author has no more.
+    /// The next query goes on below this id; `None` when the author has no more.
     below: Option<TweetId>,
 }
 
-impl Pull {
+impl TableMerge {
     /// Of these authors, everything below an id; `wanted` is how much is likely to be taken.
     pub fn new(
         tweets: Tweets,
@@ -39,17 +40,17 @@ impl Pull {
         below: TweetId,
         wanted: usize,
     ) -> Self {
-        let feed = |author| Feed {
+        let unread = |author| AuthorTweets {
             author,
             read: VecDeque::new(),
             below: Some(below),
         };
-        let feeds: Vec<Feed> = authors.into_iter().map(feed).collect();
-        // Twice an even share, so that most feeds are read once.
-        let per_query = (2 * wanted / feeds.len().max(1)).clamp(5, 200);
+        let authors: Vec<AuthorTweets> = authors.into_iter().map(unread).collect();
+        // Twice an even share, so that most authors are read once.
+        let per_query = (2 * wanted / authors.len().max(1)).clamp(5, 200);
         Self {
             tweets,
-            feeds,
+            authors,
             per_query,
             queries: 0,
         }
@@ -61,11 +62,11 @@ impl Pull {
         while taken.len() < count {
             self.read_on().await?;
             let newest = self
-                .feeds
+                .authors
                 .iter_mut()
-                .filter(|feed| !feed.read.is_empty())
-                .max_by_key(|feed| feed.read[0].tweet);
-            let Some(entry) = newest.and_then(|feed| feed.read.pop_front()) else {
+                .filter(|author| !author.read.is_empty())
+                .max_by_key(|author| author.read[0].tweet);
+            let Some(entry) = newest.and_then(|author| author.read.pop_front()) else {
                 break;
             };
             taken.push(entry);
@@ -80,19 +81,19 @@ impl Pull {
 
     /// Is there nothing more to take?
     pub fn is_exhausted(&self) -> bool {
-        self.feeds
+        self.authors
             .iter()
-            .all(|feed| feed.read.is_empty() && feed.below.is_none())
+            .all(|author| author.read.is_empty() && author.below.is_none())
     }
 
-    /// Reads more of every feed of which the next tweet is not known.
+    /// Reads more of every author whose next tweet is not known.
     async fn read_on(&mut self) -> Result<()> {
         let hungry = self
-            .feeds
+            .authors
             .iter_mut()
-            .filter(|feed| feed.read.is_empty() && feed.below.is_some());
+            .filter(|author| author.read.is_empty() && author.below.is_some());
         let reads: Vec<_> = hungry
-            .map(|feed| feed.read_on(&self.tweets, self.per_query))
+            .map(|author| author.read_on(&self.tweets, self.per_query))
             .collect();
         self.queries += reads.len();
         stream::iter(reads)
@@ -102,7 +103,7 @@ impl Pull {
     }
 }
 
-impl Feed {
+impl AuthorTweets {
     async fn read_on(&mut self, tweets: &Tweets, count: usize) -> Result<()> {
         let below = self.below.unwrap_or(OLDEST);
         let entries = tweets

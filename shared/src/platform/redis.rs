@@ -2,14 +2,14 @@
 //!
 //! It is opened on first use and reopened after a failure (see [`node`]). [`Redis::run`] is one round trip, however
 //! many commands it carries; in a cluster, one to each shard, all at once (see [`cluster`]). A Redis that does not
-//! answer is not asked again for a moment (see [`super::breaker`]).
+//! answer is not asked again for a moment (see [`breaker`]).
 
+mod breaker;
 mod cluster;
 mod node;
 mod renewable;
 mod slot;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -18,14 +18,11 @@ use redis::{
     TlsCertificates, Value, cmd, from_redis_value,
 };
 
+use self::breaker::Breaker;
 use self::cluster::Cluster;
 use self::node::Node;
-use super::breaker::Breaker;
-use crate::runtime::config::Config;
+use super::config::Config;
 use crate::{Error, Result};
-
-/// How long a right to fill lasts.
-const FILL_MS: u64 = 5_000;
 
 #[derive(Clone)]
 pub struct Redis {
@@ -72,13 +69,13 @@ impl Redis {
 
     /// Runs one script for each of `calls` (keys, arguments) in one round trip.
     ///
-    /// Servers remember scripts. Where one does not know this one yet, it is loaded at the head of a second attempt, so
-    /// that its text travels once; should it be missing even then, as behind a proxy that loads it elsewhere, the text
-    /// is sent with the call.
+    /// Servers remember scripts. If a server does not know this one yet, it is loaded at the head of a second attempt, so
+    /// that its text travels once. If it is missing even then, as behind a proxy that loads it elsewhere, the text is
+    /// sent with the call.
     pub(crate) async fn run_script<T: FromRedisValue>(
         &self,
         script: &Script,
-        calls: impl IntoIterator<Item = (Vec<String>, Vec<Vec<u8>>)>,
+        calls: impl IntoIterator<Item = ScriptCall>,
     ) -> Result<Vec<T>> {
         let calls: Vec<_> = calls.into_iter().collect();
         let load = cmd("SCRIPT").arg("LOAD").arg(script.text).take();
@@ -103,6 +100,20 @@ impl Redis {
             open.retain(|n| is_missing_script(&answers[*n]));
         }
         read_all(answers)
+    }
+
+    /// Like [`Self::run`], for commands whose answers say nothing but that they were carried out.
+    pub(crate) async fn tell(&self, commands: impl IntoIterator<Item = Cmd>) -> Result<()> {
+        self.run::<Value>(commands).await.map(drop)
+    }
+
+    /// Like [`Self::run_script`], for calls whose answers say nothing but that they were carried out.
+    pub(crate) async fn tell_script(
+        &self,
+        script: &Script,
+        calls: impl IntoIterator<Item = ScriptCall>,
+    ) -> Result<()> {
+        self.run_script::<Value>(script, calls).await.map(drop)
     }
 
     async fn ask(&self, prelude: Option<&Cmd>, commands: &[Cmd]) -> Result<Vec<Value>> {
@@ -148,51 +159,14 @@ impl Redis {
         read(answers.pop().unwrap_or(Value::Nil))
     }
 
-    /// Takes a right to fill, from whoever has it.
-    pub(crate) async fn begin_fill(&self, key: String) -> Result<FillToken> {
-        let token = FillToken(fastrand::u64(..));
-        self.one::<Value>(
-            cmd("SET")
-                .arg(key)
-                .arg(token.0)
-                .arg("PX")
-                .arg(FILL_MS)
-                .take(),
-        )
-        .await?;
-        Ok(token)
-    }
-
-    /// Takes a right to fill unless somebody has it.
-    pub(crate) async fn try_begin_fill(&self, key: String) -> Result<Option<FillToken>> {
-        let token = FillToken(fastrand::u64(..));
-        let set = cmd("SET")
-            .arg(key)
-            .arg(token.0)
-            .arg("NX")
-            .arg("PX")
-            .arg(FILL_MS)
-            .take();
-        Ok(self.one::<Option<String>>(set).await?.map(|_| token))
-    }
-
     /// Any command, for tests and tools.
     pub async fn raw(&self, command: Cmd) -> Result<Value> {
         self.one(command).await
     }
 }
 
-/// The right to fill something that is missing from Redis with what is read from the tables.
-///
-/// It is a key that whoever changes the thing deletes; so what was read before the change is never stored after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FillToken(u64);
-
-impl fmt::Display for FillToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
+/// The keys and the arguments of one call of a script.
+pub(crate) type ScriptCall = (Vec<String>, Vec<Vec<u8>>);
 
 /// A Lua script on the keys of one user.
 pub(crate) struct Script {
@@ -209,7 +183,7 @@ impl Script {
     }
 }
 
-/// `ca_cert` is whom a server's certificate must come from; `None` for the public authorities.
+/// `ca_cert` is the authority that must have signed the server's certificate; `None` for the public ones.
 fn client(url: &str, ca_cert: Option<Vec<u8>>) -> Result<Client> {
     let info = url
         .into_connection_info()?
@@ -230,7 +204,8 @@ fn read_all<T: FromRedisValue>(answers: Vec<Value>) -> Result<Vec<T>> {
     answers.into_iter().map(read).collect()
 }
 
-fn read<T: FromRedisValue>(answer: Value) -> Result<T> {
+/// One answer of several that were asked for together.
+pub(crate) fn read<T: FromRedisValue>(answer: Value) -> Result<T> {
     let answer = answer.extract_error()?;
     Ok(from_redis_value(answer).map_err(redis::RedisError::from)?)
 }

@@ -1,0 +1,79 @@
+//! How much is new above an id. No tweet is read for it, so that clients can ask often.
+
+use super::opening::{CachedList, Opening};
+use super::walk::Walk;
+use super::{HomeTimelines, LOOK_AHEAD, Troubles};
+use crate::Result;
+use crate::domain::timeline::{Source, merge};
+use crate::domain::{Entry, PageSize, TweetId, UserId};
+use crate::stores::timelines::Extent;
+use crate::stores::tweets::NEWEST;
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct News {
+    pub count: usize,
+    /// `true` if there are more than were counted.
+    pub capped: bool,
+    pub newest: Option<TweetId>,
+    pub troubles: Troubles,
+}
+
+impl News {
+    /// The most that are counted.
+    pub const MOST: usize = 99;
+
+    /// `tweets` newest first.
+    fn new(tweets: impl Iterator<Item = TweetId>, troubles: Troubles) -> Self {
+        let tweets: Vec<TweetId> = tweets.take(Self::MOST + 1).collect();
+        Self {
+            count: tweets.len().min(Self::MOST),
+            capped: tweets.len() > Self::MOST,
+            newest: tweets.first().copied(),
+            troubles,
+        }
+    }
+}
+
+impl HomeTimelines {
+    pub async fn news(&self, me: UserId, since: TweetId) -> News {
+        if let Some(news) = self.cached_news(me, since).await {
+            return news;
+        }
+        let size = PageSize::MAX_SIZE.get();
+        let mut walk = Walk::begin(self, me, None, size).await;
+        let entries = walk.take_undeleted(size).await;
+        let new = entries.iter().map(|entry| entry.tweet);
+        News::new(new.filter(|tweet| *tweet > since), walk.troubles)
+    }
+
+    /// The answer in two round trips to Redis. `None` if something is missing there, or did not answer.
+    async fn cached_news(&self, me: UserId, since: TweetId) -> Option<News> {
+        let extent = Extent::Newest(News::MOST + LOOK_AHEAD);
+        let opening = self.try_open(me, extent).await.ok()?;
+        let Opening {
+            list: CachedList::Read(list),
+            celebs: Some(celebs),
+            hidden,
+            ..
+        } = opening
+        else {
+            return None;
+        };
+        let pushed = list.entries.iter().filter(|entry| entry.tweet > since);
+        let pushed: Vec<Entry> = pushed.copied().collect();
+        let (feeds, buried) = tokio::join!(
+            self.feeds.newest(&celebs, NEWEST),
+            self.cards.buried(&pushed)
+        );
+        let feeds: Result<Vec<Source>> = feeds.into_values().collect();
+        let (mut sources, buried) = (feeds.ok()?, buried.ok()?);
+        sources.push(list);
+        let merged = merge(sources.iter(), NEWEST, &hidden);
+        let new = merged
+            .entries
+            .iter()
+            .filter(|entry| entry.tweet > since && !buried.contains(&entry.tweet));
+        let news = News::new(new.map(|entry| entry.tweet), Troubles::default());
+        (merged.floor <= since || news.capped).then_some(news)
+    }
+}

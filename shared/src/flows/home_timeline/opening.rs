@@ -1,0 +1,96 @@
+//! The first stage: what the reader's own shard of Redis knows, in one round trip.
+
+use std::collections::HashSet;
+
+use tokio::time::Instant;
+
+use super::super::rebuild::in_time;
+use super::{HomeTimelines, Trouble, Troubles};
+use crate::Result;
+use crate::domain::timeline::{ALL_KNOWN, Source, Window};
+use crate::domain::{TweetId, UserId};
+use crate::stores::timelines::{Extent, Opened};
+
+pub(super) struct Opening {
+    pub(super) list: CachedList,
+    /// Authors that must not be shown.
+    pub(super) hidden: HashSet<UserId>,
+    /// Followed authors who are pulled; `None` if they have to be looked up.
+    pub(super) celebs: Option<Vec<UserId>>,
+    /// The newest tweet that was read before; `None` if that has to be looked up.
+    pub(super) last_read: Option<TweetId>,
+}
+
+/// The list of what was pushed, as it was found.
+pub(super) enum CachedList {
+    Read(Source),
+    /// There is none, or it is being rebuilt.
+    Missing,
+    /// Redis did not answer.
+    Unreachable,
+}
+
+impl HomeTimelines {
+    /// Never fails: without Redis, nothing is known, and everything is read from the tables.
+    pub(super) async fn open(
+        &self,
+        me: UserId,
+        extent: Extent,
+        troubles: &mut Troubles,
+    ) -> Opening {
+        let opened = self.try_open(me, extent).await;
+        let opened = troubles.note(Trouble::CacheUnavailable, opened);
+        opened.unwrap_or_else(|| Opening {
+            list: CachedList::Unreachable,
+            hidden: HashSet::new(),
+            celebs: Some(Vec::new()),
+            last_read: Some(ALL_KNOWN),
+        })
+    }
+
+    pub(super) async fn try_open(&self, me: UserId, extent: Extent) -> Result<Opening> {
+        let Opened {
+            window,
+            unfollowed,
+            celebs,
+            last_read,
+        } = self.timelines.open(me, extent).await?;
+        let list = match window {
+            Window::Read(source) => CachedList::Read(source),
+            Window::Missing | Window::Building => CachedList::Missing,
+        };
+        Ok(Opening {
+            list,
+            hidden: unfollowed,
+            celebs,
+            last_read,
+        })
+    }
+
+    /// The celebrities that were found, or else those that the tables know.
+    pub(super) async fn celebs(
+        &self,
+        me: UserId,
+        found: Option<Vec<UserId>>,
+        deadline: Instant,
+        troubles: &mut Troubles,
+    ) -> Vec<UserId> {
+        if let Some(celebs) = found {
+            return celebs;
+        }
+        let looked_up = in_time(deadline, self.rebuilds.find_celebs(me)).await;
+        let looked_up = troubles.note(Trouble::CelebritiesUnavailable, looked_up);
+        looked_up.unwrap_or_default()
+    }
+
+    /// The read marker that was found, or else the table's. A page without its marker is a page all the same.
+    pub(super) async fn last_read(&self, me: UserId, found: Option<TweetId>) -> TweetId {
+        match found {
+            Some(last_read) => last_read,
+            None => {
+                let marker = self.markers.get(me).await;
+                marker.map_or(ALL_KNOWN, |marker| marker.last_read)
+            }
+        }
+    }
+}

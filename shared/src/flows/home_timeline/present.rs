@@ -1,0 +1,120 @@
+//! The last stage: the page that a handler answers with, its entity tag, and how each tweet came there.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde::Serialize;
+
+use super::hydrate::Hydrated;
+use super::walk::Walk;
+use super::{HomeTimelines, Troubles};
+use crate::domain::{Entry, Origin, Tweet, TweetId, User, UserId};
+use crate::stores::receipts::Receipt;
+
+#[derive(Debug, Default)]
+pub struct HomePage {
+    /// Newest first.
+    pub tweets: Vec<Tweet>,
+    /// The authors, in the order in which they first appear.
+    pub users: Vec<User>,
+    /// `true` if there is something behind the last tweet.
+    pub more: bool,
+    /// Why something may be missing; empty if nothing is.
+    pub troubles: Troubles,
+    /// Changes when the page does.
+    pub tag: String,
+    /// `true` if the page reaches what was read before.
+    pub caught_up: bool,
+    /// How each tweet came here.
+    origins: HashMap<TweetId, Origin>,
+}
+
+/// How a tweet came to the reader's page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    pub via: Origin,
+    /// After how many milliseconds it was there: a pulled tweet in its author's feed, a pushed one with the last of all
+    /// followers. `None` if that is not known (any more).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub visible_after_ms: Option<u64>,
+}
+
+/// A page that is read on downwards.
+pub(super) fn page_below(
+    me: UserId,
+    below: Option<TweetId>,
+    size: usize,
+    hydrated: Hydrated,
+    walk: Walk<'_>,
+) -> HomePage {
+    let last_read = walk.last_read;
+    let on_page = &hydrated.alive[..size.min(hydrated.alive.len())];
+    let oldest = hydrated.tweets.last().map(|oldest| oldest.id);
+    let reached = oldest.is_some_and(|oldest| oldest <= last_read);
+    HomePage {
+        more: hydrated.tweets.len() == size && walk.has_more(),
+        tag: tag(me, last_read, on_page),
+        caught_up: reached && below.is_none_or(|below| below > last_read),
+        ..HomePage::new(hydrated, walk.troubles)
+    }
+}
+
+/// A page that is read on upwards.
+pub(super) fn page_above(mut hydrated: Hydrated, more: bool, troubles: Troubles) -> HomePage {
+    hydrated.tweets.reverse();
+    HomePage {
+        more,
+        ..HomePage::new(hydrated, troubles)
+    }
+}
+
+impl HomePage {
+    fn new(mut hydrated: Hydrated, troubles: Troubles) -> Self {
+        let tweets = hydrated.tweets;
+        let users = tweets
+            .iter()
+            .filter_map(|tweet| hydrated.users.remove(&tweet.author_id));
+        let origins = hydrated.alive.iter();
+        Self {
+            users: users.collect(),
+            origins: origins.map(|entry| (entry.tweet, entry.origin)).collect(),
+            tweets,
+            troubles,
+            ..Self::default()
+        }
+    }
+}
+
+/// A weak entity tag: the same for the same tweets of the same reader.
+pub(super) fn tag(me: UserId, last_read: TweetId, entries: &[Entry]) -> String {
+    let mut hasher = DefaultHasher::new();
+    (me, last_read).hash(&mut hasher);
+    for entry in entries {
+        (entry.tweet, entry.author).hash(&mut hasher);
+    }
+    format!("W/\"{:016x}\"", hasher.finish())
+}
+
+impl HomeTimelines {
+    /// How the tweets of a page came there, in their order.
+    pub async fn explain(&self, page: &HomePage) -> Vec<Explanation> {
+        let ids: Vec<TweetId> = page.tweets.iter().map(|tweet| tweet.id).collect();
+        let receipts = self.receipts.of(&ids).await.unwrap_or_else(|error| {
+            tracing::warn!(error = error.chain(), "page explained without receipts");
+            vec![Receipt::default(); ids.len()]
+        });
+        let explained = ids.iter().zip(receipts).map(|(id, receipt)| {
+            let via = page.origins.get(id).copied().unwrap_or_default();
+            let visible_after_ms = match via {
+                Origin::Pushed => receipt.last_ms,
+                Origin::Pulled => receipt.feed_ms,
+                Origin::Rebuilt | Origin::Backfilled | Origin::Deep => None,
+            };
+            Explanation {
+                via,
+                visible_after_ms,
+            }
+        });
+        explained.collect()
+    }
+}

@@ -1,0 +1,257 @@
+//! The candidates of a page: the next entries below an id, merged out of all sources.
+//!
+//! A source is the cached list of what was pushed, or the feed of one celebrity. Each knows how far down it can be
+//! trusted (its floor). If a page needs more than lies above the highest floor, the sources that stand in the way are
+//! read deeper: the list from its head to its end and on into the tables, a feed from memory to Redis and on into the
+//! table. What is missing from Redis is filled on the way.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use tokio::time::Instant;
+
+use super::super::rebuild::{Rebuilt, in_time};
+use super::super::table_merge::TableMerge;
+use super::filter::Filter;
+use super::opening::CachedList;
+use super::{BUDGET, HomeTimelines, LOOK_AHEAD, Trouble, Troubles};
+use crate::Result;
+use crate::domain::event::TimelineFill;
+use crate::domain::timeline::{ALL_KNOWN, Source, merge, target};
+use crate::domain::{Entry, Origin, TweetId, UserId};
+use crate::stores::timelines::Extent;
+use crate::stores::tweets::NEWEST;
+
+pub(super) struct Walk<'a> {
+    home: &'a HomeTimelines,
+    me: UserId,
+    /// The next candidates lie below this id.
+    below: TweetId,
+    pub(super) filter: Filter,
+    list: Source,
+    list_rest: ListRest,
+    /// One source for each celebrity.
+    feeds: HashMap<UserId, Source>,
+    /// Merged and not taken yet; newest first.
+    known: VecDeque<Entry>,
+    /// The newest tweet that was read before; 0 if that is not known.
+    pub(super) last_read: TweetId,
+    pub(super) troubles: Troubles,
+    /// When to stop reading and answer.
+    deadline: Instant,
+}
+
+/// Where the list of what was pushed is read on when its source is used up.
+enum ListRest {
+    /// The window was not the whole list.
+    List,
+    /// The list ends; older tweets are in the tables.
+    Tables,
+    /// The tables are being read.
+    Merge(Box<TableMerge>),
+}
+
+impl<'a> Walk<'a> {
+    pub(super) async fn begin(
+        home: &'a HomeTimelines,
+        me: UserId,
+        below: Option<TweetId>,
+        size: usize,
+    ) -> Self {
+        // The list is not indexed by id: a page in the middle is found by reading all of it, which is 13 KB.
+        let extent = match below {
+            None => Extent::Newest(size + LOOK_AHEAD),
+            Some(_) => Extent::Whole,
+        };
+        let mut walk = Self {
+            home,
+            me,
+            below: below.unwrap_or(NEWEST),
+            filter: Filter::default(),
+            list: Source::nothing(),
+            list_rest: ListRest::Tables,
+            feeds: HashMap::new(),
+            known: VecDeque::new(),
+            last_read: ALL_KNOWN,
+            troubles: Troubles::default(),
+            deadline: Instant::now() + BUDGET,
+        };
+        let opening = home.open(me, extent, &mut walk.troubles).await;
+        walk.filter.hide_authors(opening.hidden);
+        walk.last_read = home.last_read(me, opening.last_read).await;
+        let rebuilt = walk.use_list(opening.list, extent).await;
+        walk.read_feeds(rebuilt.or(opening.celebs)).await;
+        walk.merge();
+        walk
+    }
+
+    /// The next candidates, newest first; none at the very end.
+    pub(super) async fn take(&mut self, count: usize) -> Vec<Entry> {
+        while self.known.len() < count && self.floor() > ALL_KNOWN {
+            self.read_deeper(count).await;
+            self.merge();
+        }
+        let taken: Vec<Entry> = self.known.drain(..count.min(self.known.len())).collect();
+        self.below = taken.last().map_or(self.below, |entry| entry.tweet);
+        taken
+    }
+
+    /// Like [`Self::take`], without tweets that have a tombstone.
+    pub(super) async fn take_undeleted(&mut self, count: usize) -> Vec<Entry> {
+        let mut undeleted = Vec::new();
+        while undeleted.len() < count {
+            let mut entries = self.take(count - undeleted.len()).await;
+            if entries.is_empty() {
+                break;
+            }
+            let buried = self.home.cards.buried(&entries).await;
+            let buried = self
+                .troubles
+                .note(Trouble::CacheUnavailable, buried)
+                .unwrap_or_default();
+            entries.retain(|entry| !buried.contains(&entry.tweet));
+            undeleted.extend(entries);
+        }
+        undeleted
+    }
+
+    /// Reads and shows nothing more of these authors.
+    pub(super) fn leave_out(&mut self, authors: &HashSet<UserId>) {
+        self.filter.hide_authors(authors.iter().copied());
+        self.feeds.retain(|author, _| !authors.contains(author));
+    }
+
+    /// `true` if something may be left to take.
+    pub(super) fn has_more(&self) -> bool {
+        let known = self.known.iter().any(|entry| self.filter.shows(entry));
+        known || self.floor() > ALL_KNOWN
+    }
+
+    /// Takes the list as it was found. Gives the celebrities, if the list had to be rebuilt and they were found with it.
+    async fn use_list(&mut self, list: CachedList, extent: Extent) -> Option<Vec<UserId>> {
+        self.list_rest = ListRest::Tables;
+        match list {
+            CachedList::Read(source) => {
+                if matches!(extent, Extent::Newest(count) if source.entries.len() == count) {
+                    self.list_rest = ListRest::List;
+                }
+                self.list = source;
+                None
+            }
+            CachedList::Missing => self.rebuild(extent).await,
+            CachedList::Unreachable => None,
+        }
+    }
+
+    async fn rebuild(&mut self, extent: Extent) -> Option<Vec<UserId>> {
+        let wanted = match extent {
+            Extent::Newest(count) => count,
+            Extent::Whole => LOOK_AHEAD,
+        };
+        let rebuilds = &self.home.rebuilds;
+        let rebuilt = rebuilds.first_page(self.me, wanted, self.deadline).await;
+        // There are too many authors for one read, or there is more than one page: `fill-timelines` has more time.
+        let out_of_time = rebuilt.is_err() && Instant::now() >= self.deadline;
+        if out_of_time || matches!(&rebuilt, Ok(Some(rebuilt)) if rebuilt.unfinished) {
+            self.leave_to_fill().await;
+        }
+        let rebuilt = self.troubles.note(Trouble::TablesUnavailable, rebuilt);
+        match rebuilt.flatten() {
+            Some(Rebuilt { list, celebs, .. }) => {
+                self.list = list;
+                Some(celebs)
+            }
+            None => {
+                self.list = Source::nothing();
+                None
+            }
+        }
+    }
+
+    /// Leaves the rest of a list to `fill-timelines`. A list that is not filled is whole as far as it goes, so a stream
+    /// that does not answer costs speed further down, nothing else.
+    async fn leave_to_fill(&self) {
+        let event = TimelineFill { user_id: self.me };
+        let put = self.home.fills.put([(self.me.to_string(), event)]);
+        if let Err(error) = put.await {
+            tracing::warn!(error = error.chain(), "timeline is not filled");
+        }
+    }
+
+    async fn read_feeds(&mut self, celebs: Option<Vec<UserId>>) {
+        let (home, me, deadline) = (self.home, self.me, self.deadline);
+        let celebs = home.celebs(me, celebs, deadline, &mut self.troubles).await;
+        for (author, source) in home.feeds.newest(&celebs, self.below).await {
+            if let Some(source) = self.troubles.note(Trouble::CelebritiesUnavailable, source) {
+                self.feeds.insert(author, source);
+            }
+        }
+    }
+
+    fn sources(&self) -> impl Iterator<Item = &Source> + Clone {
+        std::iter::once(&self.list).chain(self.feeds.values())
+    }
+
+    fn floor(&self) -> TweetId {
+        let floors = self.sources().map(|source| source.floor);
+        floors.max().unwrap_or(ALL_KNOWN)
+    }
+
+    fn merge(&mut self) {
+        let merged = merge(self.sources(), self.below, self.filter.hidden_authors());
+        self.known = merged.entries.into();
+    }
+
+    /// Reads on in every source that stands in the way of `count` entries. A source that fails has no more to give: its
+    /// floor goes, so that the others can fill the page.
+    async fn read_deeper(&mut self, count: usize) {
+        let hidden = self.filter.hidden_authors();
+        let target = target(self.sources(), self.below, hidden, count);
+        let feeds: Vec<(UserId, TweetId)> = self
+            .feeds
+            .iter()
+            .filter(|(_, source)| source.floor > target)
+            .map(|(author, source)| (*author, source.floor.min(self.below)))
+            .collect();
+        for (author, deeper) in self.home.feeds.deeper(&feeds).await {
+            let deeper = self.troubles.note(Trouble::CelebritiesUnavailable, deeper);
+            if let Some(source) = self.feeds.get_mut(&author) {
+                source.extend(deeper.unwrap_or_else(Source::end));
+            }
+        }
+        if self.list.floor > target {
+            let deeper = in_time(self.deadline, self.read_list_deeper(count)).await;
+            let read = self.troubles.note(Trouble::TablesUnavailable, deeper);
+            if read.is_none() {
+                self.list.extend(Source::end());
+            }
+        }
+    }
+
+    async fn read_list_deeper(&mut self, count: usize) -> Result<()> {
+        match &mut self.list_rest {
+            ListRest::List => {
+                let extent = Extent::Whole;
+                let opening = self.home.open(self.me, extent, &mut self.troubles).await;
+                self.filter.hide_authors(opening.hidden);
+                self.use_list(opening.list, extent).await;
+            }
+            ListRest::Tables => {
+                // An author who has a feed among the sources is read there.
+                let mut authors = self.home.following.all(self.me).await?;
+                authors.retain(|author| !self.feeds.contains_key(author));
+                authors.push(self.me);
+                let below = self.list.floor.min(self.below);
+                let merge = TableMerge::new(self.home.tweets.clone(), authors, below, count);
+                self.list_rest = ListRest::Merge(Box::new(merge));
+            }
+            ListRest::Merge(merge) => {
+                let entries = merge.take(count).await?;
+                let exhausted = merge.is_exhausted();
+                let last = entries.last().filter(|_| !exhausted);
+                let floor = last.map_or(ALL_KNOWN, |entry| entry.tweet);
+                self.list.extend(Source { entries, floor }.by(Origin::Deep));
+            }
+        }
+        Ok(())
+    }
+}

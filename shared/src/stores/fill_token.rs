@@ -1,0 +1,56 @@
+//! The right to fill something that is missing from Redis with what is read from the tables.
+//!
+//! It is a key that expires, and that everybody who changes the thing deletes. So what was read before a change is never
+//! stored after it.
+
+use std::fmt;
+
+use redis::cmd;
+
+use crate::Result;
+use crate::platform::redis::Redis;
+
+/// How long the right lasts.
+const MILLISECONDS: u64 = 5_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FillToken(u64);
+
+impl FillToken {
+    /// Takes the right, even if somebody else has it.
+    pub(super) async fn seize(redis: &Redis, key: String) -> Result<Self> {
+        let token = Self::random();
+        let set = cmd("SET")
+            .arg(key)
+            .arg(token.0)
+            .arg("PX")
+            .arg(MILLISECONDS)
+            .take();
+        redis.tell([set]).await?;
+        Ok(token)
+    }
+
+    /// Takes the right unless somebody else has it.
+    pub(super) async fn take(redis: &Redis, key: String) -> Result<Option<Self>> {
+        let token = Self::random();
+        let set = cmd("SET")
+            .arg(key)
+            .arg(token.0)
+            .arg("NX")
+            .arg("PX")
+            .arg(MILLISECONDS)
+            .take();
+        let taken: Option<String> = redis.one(set).await?;
+        Ok(taken.map(|_| token))
+    }
+
+    fn random() -> Self {
+        Self(fastrand::u64(..))
+    }
+}
+
+impl fmt::Display for FillToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,59 @@
+//! The people whom somebody follows: the table `following`.
+
+use super::dynamo::{failed, to_item};
+use super::edge_view::{EdgeView, IdPage};
+use super::follows::Edge;
+use crate::Result;
+use crate::domain::UserId;
+use crate::platform::Roost;
+
+#[derive(Clone)]
+pub struct Following(EdgeView);
+
+impl Following {
+    pub fn new(roost: &Roost) -> Result<Self> {
+        let table = roost.config.following_table()?;
+        Ok(Self(EdgeView::new(
+            roost,
+            table,
+            "follower_id",
+            "followee_id",
+        )))
+    }
+
+    pub async fn page(&self, of: UserId, after: Option<UserId>, limit: usize) -> Result<IdPage> {
+        self.0.page(of, after, limit).await
+    }
+
+    /// Everybody whom this user follows.
+    pub async fn all(&self, of: UserId) -> Result<Vec<UserId>> {
+        const PAGE: usize = 1_000;
+        let mut all = Vec::new();
+        loop {
+            let page = self.page(of, all.last().copied(), PAGE).await?;
+            all.extend(page.ids);
+            if !page.more {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// Is there such an edge?
+    pub async fn contains(&self, edge: Edge) -> Result<bool> {
+        let answer = self
+            .0
+            .client
+            .get_item()
+            .table_name(&self.0.table)
+            .set_key(Some(to_item(&edge)?))
+            .consistent_read(true)
+            .send()
+            .await;
+        Ok(answer.map_err(failed("GetItem"))?.item.is_some())
+    }
+
+    /// How many edges there really are.
+    pub async fn count(&self, of: UserId) -> Result<u64> {
+        self.0.count(of).await
+    }
+}

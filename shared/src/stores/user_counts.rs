@@ -1,0 +1,113 @@
+//! What Redis knows of a user that changes often: counts, tier and epoch, `user_counts:{u}`.
+//!
+//! The fields are copied from the user's row together with the row's version, and an older version never replaces a
+//! newer one.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use redis::{Cmd, Value, cmd};
+
+use super::keys;
+use super::users::UserRow;
+use crate::Result;
+use crate::domain::UserId;
+use crate::domain::tier::{Tier, TierAndEpoch};
+use crate::platform::Roost;
+use crate::platform::redis::{self as connection, Redis, Script};
+
+const SECONDS: u64 = 7 * 24 * 3600;
+
+static SET: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("scripts/set_versioned.lua")));
+
+#[derive(Clone)]
+pub struct UserCounts {
+    redis: Redis,
+}
+
+/// What a user's card shows of them.
+pub(super) struct Shown {
+    pub(super) follower_count: u64,
+    pub(super) following_count: u64,
+    pub(super) is_celebrity: bool,
+}
+
+impl UserCounts {
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            redis: roost.redis()?,
+        })
+    }
+
+    /// Stores what these rows say, unless something newer is there.
+    pub async fn set(&self, rows: &[UserRow]) -> Result<()> {
+        let calls = rows.iter().map(|row| {
+            let arguments = [
+                row.version.to_string(),
+                SECONDS.to_string(),
+                "follower_count".to_owned(),
+                row.follower_count.to_string(),
+                "following_count".to_owned(),
+                row.following_count.to_string(),
+                "is_celebrity".to_owned(),
+                u8::from(row.tier.is_celebrity()).to_string(),
+                "tier".to_owned(),
+                row.tier.as_str().to_owned(),
+                "epoch".to_owned(),
+                row.epoch.to_string(),
+            ];
+            (
+                vec![keys::user_counts(row.id())],
+                arguments.map(String::into_bytes).to_vec(),
+            )
+        });
+        self.redis
+            .tell_script(&SET, calls.collect::<Vec<_>>())
+            .await
+    }
+
+    /// The tiers of these users, as far as Redis knows them.
+    pub async fn tiers(&self, users: &[UserId]) -> Result<HashMap<UserId, TierAndEpoch>> {
+        let reads = users.iter().map(|user| {
+            cmd("HMGET")
+                .arg(keys::user_counts(*user))
+                .arg(&["tier", "epoch"])
+                .take()
+        });
+        let answers: Vec<(Option<String>, Option<u64>)> =
+            self.redis.run(reads.collect::<Vec<_>>()).await?;
+        let known = users.iter().zip(answers);
+        let known = known.filter_map(|(user, (tier, epoch))| {
+            let (tier, epoch) = (Tier::parse(&tier?)?, epoch?);
+            Some((*user, TierAndEpoch { tier, epoch }))
+        });
+        Ok(known.collect())
+    }
+
+    /// Forgets what is known of these users. The table knows it.
+    pub async fn forget(&self, users: impl IntoIterator<Item = UserId>) -> Result<()> {
+        let deletes = users
+            .into_iter()
+            .map(|user| cmd("DEL").arg(keys::user_counts(user)).take());
+        self.redis.tell(deletes.collect::<Vec<_>>()).await
+    }
+}
+
+/// The command that reads what a card shows, for a pipeline that reads more than that.
+pub(super) fn read(user: UserId) -> Cmd {
+    cmd("HMGET")
+        .arg(keys::user_counts(user))
+        .arg(&["follower_count", "following_count", "is_celebrity"])
+        .take()
+}
+
+/// The answer to [`read`]; `None` if Redis does not know this user.
+pub(super) fn shown(answer: &Value) -> Option<Shown> {
+    let (follower_count, following_count, is_celebrity) = connection::read(answer.clone()).ok()?;
+    Some(Shown {
+        follower_count,
+        following_count,
+        is_celebrity,
+    })
+}
