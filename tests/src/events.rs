@@ -9,38 +9,6 @@ use serde_json::{Value, json};
 use crate::tables::sdk_config;
 use crate::target::Target;
 
-/// What the gateway makes of a request of somebody whose token names `subject`. The route is the path up to the query.
-pub fn http(method: &str, path: &str, subject: &str, body: Option<&Value>) -> Value {
-    let (path, query) = path.split_once('?').unwrap_or((path, ""));
-    let parameters: Value = query
-        .split('&')
-        .filter_map(|pair| pair.split_once('='))
-        .map(|(name, value)| (name.to_owned(), json!(value)))
-        .collect();
-    let route = format!("{method} {path}");
-    json!({
-        "version": "2.0",
-        "routeKey": route,
-        "rawPath": path,
-        "rawQueryString": query,
-        "headers": { "host": "localhost" },
-        "queryStringParameters": parameters,
-        "requestContext": {
-            "accountId": "000000000000", "apiId": "test", "domainName": "localhost",
-            "domainPrefix": "localhost", "requestId": "test", "stage": "$default",
-            "routeKey": route, "time": "16/Nov/2026:00:00:00 +0000",
-            "timeEpoch": 1_794_787_200_000_u64,
-            "authorizer": { "jwt": { "claims": { "sub": subject }, "scopes": null } },
-            "http": {
-                "method": method, "path": path, "protocol": "HTTP/1.1",
-                "sourceIp": "127.0.0.1", "userAgent": "test",
-            },
-        },
-        "body": body.map(ToString::to_string),
-        "isBase64Encoded": false,
-    })
-}
-
 /// One record of a table's stream. Each has an id of its own; deliver the same one again to repeat it.
 #[derive(Clone, Debug)]
 pub struct StreamRecord(Value);
@@ -69,20 +37,17 @@ impl StreamRecord {
         }))
     }
 
+    fn edge(kind: &str, follower: u64, followee: u64) -> Self {
+        let keys = [("followee_id", followee), ("follower_id", follower)];
+        Self::new(kind, "followers", &keys)
+    }
+
     pub fn followed(follower: u64, followee: u64) -> Self {
-        Self::new(
-            "INSERT",
-            "followers",
-            &[("followee_id", followee), ("follower_id", follower)],
-        )
+        Self::edge("INSERT", follower, followee)
     }
 
     pub fn unfollowed(follower: u64, followee: u64) -> Self {
-        Self::new(
-            "REMOVE",
-            "followers",
-            &[("followee_id", followee), ("follower_id", follower)],
-        )
+        Self::edge("REMOVE", follower, followee)
     }
 
     pub fn tweeted(author: u64, tweet: u64) -> Self {
@@ -94,7 +59,15 @@ impl StreamRecord {
     }
 }
 
-/// What the gateway makes of a request by the bearer of a token. The query stands behind the path.
+/// Like [`http_request`], with a body.
+pub fn http(method: &str, path: &str, subject: &str, body: Option<&Value>) -> Value {
+    let mut event = http_request(method, path, subject);
+    event["body"] = json!(body.map(ToString::to_string));
+    event
+}
+
+/// What the gateway makes of a request whose token names `subject`. The path may have a query; without it, it is the
+/// route.
 pub fn http_request(method: &str, path: &str, subject: &str) -> Value {
     let (raw_path, query) = path.split_once('?').unwrap_or((path, ""));
     let parameters: Value = query
@@ -132,6 +105,11 @@ pub fn http_request(method: &str, path: &str, subject: &str) -> Value {
         },
         "isBase64Encoded": false,
     })
+}
+
+/// What a schedule invokes a function with.
+pub fn scheduled() -> Value {
+    json!({ "detail-type": "Scheduled Event", "source": "aws.events", "detail": {} })
 }
 
 /// A batch with the one `tweet-created` record of a new tweet.

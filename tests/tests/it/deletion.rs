@@ -17,8 +17,7 @@ async fn delete(user: &User) {
 #[tokio::test]
 async fn a_deleted_account_is_invisible_with_the_answer() {
     let roost = Client::shared().await;
-    let ada = roost.sign_up("ada").await;
-    let bob = roost.sign_up("bob").await;
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     bob.follow(&ada).await;
     ada.follow(&bob).await;
     bob.newest().await;

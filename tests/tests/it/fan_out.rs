@@ -42,11 +42,7 @@ async fn a_tweet_reaches_every_active_one_of_25_000_followers() {
     let (Some(tables), Some(cache)) = (roost.tables().await, roost.cache().await) else {
         return;
     };
-    let (author, reader, late) = (
-        roost.sign_up("star").await,
-        roost.sign_up("reader").await,
-        roost.sign_up("late").await,
-    );
+    let [author, reader, late] = roost.sign_up_each(["star", "reader", "late"]).await;
     reader.follow(&author).await;
     reader.newest().await;
     let followers = fabricated_followers(author.id);

@@ -10,7 +10,7 @@ use shared::flows::home_timeline::{HomePage, HomeTimelines};
 use shared::flows::rebuild::Rebuilds;
 use shared::runtime::now_millis;
 
-use crate::quiet::Quiet;
+use crate::isolated_stack::IsolatedStack;
 use crate::stores::{someone, tweet_at};
 
 const AUTHORS: usize = 300;
@@ -20,7 +20,7 @@ const PAGE: usize = 50;
 const CALM: usize = 17;
 
 struct LongTimeline {
-    quiet: Quiet,
+    stack: IsolatedStack,
     me: UserId,
     celebrities: Vec<UserId>,
     /// Newest first.
@@ -29,15 +29,15 @@ struct LongTimeline {
 
 /// The tweets of all authors mixed, half a minute apart.
 async fn given_a_long_timeline() -> Option<LongTimeline> {
-    let quiet = Quiet::beside(Client::shared().await).await?;
+    let stack = IsolatedStack::beside(Client::shared().await).await?;
     let me = someone();
     let authors: Vec<UserId> = (0..AUTHORS + CELEBRITIES).map(|_| someone()).collect();
     let ids: Vec<u64> = authors.iter().map(|author| author.get()).collect();
-    quiet.tables.add_profiles(&ids).await;
-    quiet.tables.add_following(me.get(), &ids).await;
+    stack.tables.add_profiles(&ids).await;
+    stack.tables.add_following(me.get(), &ids).await;
     let (celebrities, normal) = authors.split_at(CELEBRITIES);
     for celebrity in celebrities {
-        quiet.tables.make_celebrity(celebrity.get()).await;
+        stack.tables.make_celebrity(celebrity.get()).await;
     }
     // A list keeps 800 of the 1,500 tweets that are pushed, and a feed 800 of 1,000. What the list does not keep lies at
     // the far end, mixed with celebrities' tweets that feeds do not keep: every page there costs a query per author.
@@ -56,14 +56,14 @@ async fn given_a_long_timeline() -> Option<LongTimeline> {
         .zip(0..)
         .map(|(author, n)| (author.get(), tweet_at(newest - n * 30_000, 0).get()))
         .collect();
-    quiet.tables.add_tweets(&tweets).await;
+    stack.tables.add_tweets(&tweets).await;
     let expected: Vec<TweetId> = tweets.iter().map(|(_, id)| TweetId::new(*id)).collect();
     assert_eq!(expected.len(), 11_500);
     Some(LongTimeline {
         me,
         celebrities: celebrities.to_vec(),
         expected,
-        quiet,
+        stack,
     })
 }
 
@@ -74,11 +74,11 @@ impl LongTimeline {
         let started = Instant::now();
         let size = PageSize::parse(&PAGE.to_string()).expect("a size");
         let (mut met, mut below) = (0, None);
-        let mut home = self.quiet.home();
+        let mut home = self.stack.home();
         loop {
             if between(met).await {
                 // Another sandbox: what is lost in Redis is not found in memory.
-                home = self.quiet.home();
+                home = self.stack.home();
             }
             let page = self.whole_page(&home, below, size).await;
             let shown: Vec<TweetId> = page.tweets.iter().map(|tweet| tweet.id).collect();
@@ -113,7 +113,7 @@ impl LongTimeline {
     }
 
     async fn lose(&self, keys: &[String]) {
-        let _: u64 = self.quiet.stores.redis(cmd("DEL").arg(keys)).await;
+        let _: u64 = self.stack.stores.redis(cmd("DEL").arg(keys)).await;
     }
 
     fn key(&self, name: &str) -> String {
@@ -126,7 +126,7 @@ impl LongTimeline {
     }
 
     async fn fill(&self) {
-        let (stores, redis) = (&self.quiet.stores, self.quiet.stores.redis.clone());
+        let (stores, redis) = (&self.stack.stores, self.stack.stores.redis.clone());
         let rebuilds = Rebuilds::new(&stores.aws, redis, stores.users(), &stores.config);
         let rebuilds = rebuilds.expect("a configuration");
         rebuilds.fill(self.me).await.expect("a list that is filled");
@@ -139,7 +139,7 @@ async fn a_walk_meets_each_of_11_500_tweets_once_whatever_is_lost_on_the_way() {
         return;
     };
     let mut losses = 0;
-    let timelines = long.quiet.stores.timelines();
+    let timelines = long.stack.stores.timelines();
     let list = long.key("home_timeline");
     long.expect_walk(async |met| {
         let page = met / PAGE;
@@ -169,7 +169,7 @@ async fn a_walk_meets_each_of_11_500_tweets_once_whatever_is_lost_on_the_way() {
             5 | 13 => {
                 let mut trim = cmd("LTRIM");
                 trim.arg(&list).arg(0).arg(199);
-                let _: String = long.quiet.stores.redis(&trim).await;
+                let _: String = long.stack.stores.redis(&trim).await;
             }
             // Half rebuilt, by somebody who is still at it, and by somebody who is gone.
             7 | 8 => {

@@ -8,7 +8,7 @@ use roost_tests::{DynamoProxy, Function, LocalCloud, events, eventually, expect_
 use serde_json::Value;
 use shared::runtime::now_millis;
 
-use crate::quiet::Quiet;
+use crate::isolated_stack::IsolatedStack;
 use crate::stores::{someone, tweet_at};
 
 const READERS: usize = 1_000;
@@ -34,9 +34,9 @@ struct Reader {
 }
 
 /// Everybody follows some authors, each their own selection.
-async fn given_readers(quiet: &Quiet) -> Vec<Reader> {
+async fn given_readers(stack: &IsolatedStack) -> Vec<Reader> {
     let authors: Vec<u64> = (0..AUTHORS).map(|_| someone().get()).collect();
-    quiet.tables.add_profiles(&authors).await;
+    stack.tables.add_profiles(&authors).await;
     let newest = now_millis() - 60_000;
     let tweets: Vec<(u64, u64)> = (0..AUTHORS * TWEETS_OF_ONE)
         .map(|n| {
@@ -46,7 +46,7 @@ async fn given_readers(quiet: &Quiet) -> Vec<Reader> {
             )
         })
         .collect();
-    quiet.tables.add_tweets(&tweets).await;
+    stack.tables.add_tweets(&tweets).await;
     let reader = |n: usize| {
         let id = someone().get();
         let followed = |author: u64| {
@@ -80,8 +80,8 @@ async fn given_readers(quiet: &Quiet) -> Vec<Reader> {
         .iter()
         .map(|reader| (reader.subject.clone(), reader.id))
         .collect();
-    quiet.tables.add_subjects(&subjects).await;
-    quiet.tables.add_following_only(&edges.concat()).await;
+    stack.tables.add_subjects(&subjects).await;
+    stack.tables.add_following_only(&edges.concat()).await;
     readers
 }
 
@@ -120,18 +120,18 @@ async fn a_thousand_readers_at_once_after_a_flush_get_right_answers_at_a_bounded
     let Some(cloud) = LocalCloud::for_test(&[]).await else {
         return;
     };
-    let Some(quiet) = Quiet::beside(cloud.client().clone()).await else {
+    let Some(stack) = IsolatedStack::beside(cloud.client().clone()).await else {
         return;
     };
     let Some(cache) = cloud.client().cache().await else {
         return;
     };
-    let readers = given_readers(&quiet).await;
-    let dynamodb = DynamoProxy::start(&quiet.environment["AWS_ENDPOINT_URL_DYNAMODB"]);
+    let readers = given_readers(&stack).await;
+    let dynamodb = DynamoProxy::start(&stack.environment["AWS_ENDPOINT_URL_DYNAMODB"]);
     let sandboxes: Vec<Function> = (0..SANDBOXES)
         .map(|_| {
             let changed = [("AWS_ENDPOINT_URL_DYNAMODB", dynamodb.url.as_str())];
-            Function::start_in(quiet.environment.clone(), "home-timeline", &changed)
+            Function::start_in(stack.environment.clone(), "home-timeline", &changed)
         })
         .collect();
     // Some have a list, and lose it.

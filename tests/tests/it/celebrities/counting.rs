@@ -102,7 +102,7 @@ async fn reconciliation_repairs_a_count_that_drifted() {
     let Some(tables) = roost.tables().await else {
         return;
     };
-    let (drifted, intact) = (roost.sign_up("drift").await, roost.sign_up("sound").await);
+    let [drifted, intact] = roost.sign_up_each(["drift", "sound"]).await;
     let fans = roost.sign_up_many("fan", 7).await;
     for user in [&drifted, &intact] {
         in_parallel(7, fans.iter().map(|fan| fan.follow(user))).await;
@@ -150,7 +150,7 @@ async fn a_count_that_drifted_does_not_flip_a_tier_on_its_repair() {
     let Some(tables) = roost.tables().await else {
         return;
     };
-    let (star, normal) = (roost.sign_up("star").await, roost.sign_up("plain").await);
+    let [star, normal] = roost.sign_up_each(["star", "plain"]).await;
     let fans = roost.sign_up_many("fan", 6).await;
     in_parallel(6, fans.iter().map(|fan| fan.follow(&star))).await;
     expect_settled(&tables, &star, "celebrity", 1).await;

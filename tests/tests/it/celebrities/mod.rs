@@ -229,7 +229,7 @@ async fn a_new_user_who_follows_ten_celebrities_sees_them_on_the_first_read_and_
     };
     let (celebrities, expected) = ten_celebrities(roost, &tables).await;
     // One has a timeline already, so that a follow has to be applied to it.
-    let (newcomer, reader) = (roost.sign_up("new").await, roost.sign_up("reader").await);
+    let [newcomer, reader] = roost.sign_up_each(["new", "reader"]).await;
     reader.newest().await;
     for follower in [&newcomer, &reader] {
         in_parallel(8, celebrities.iter().map(|star| follower.follow(star))).await;

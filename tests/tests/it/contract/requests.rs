@@ -110,7 +110,7 @@ async fn a_token_with_a_wrong_signature_is_no_token() {
 #[tokio::test]
 async fn a_token_made_out_to_somebody_else_keeps_its_own_signature_only() {
     let roost = Client::shared().await;
-    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     let parts = |token: &str| token.split('.').map(str::to_owned).collect::<Vec<_>>();
     let (of_ada, of_bob) = (parts(&ada.token), parts(&bob.token));
 

@@ -25,7 +25,7 @@ use shared::stores::follows::Edge;
 use shared::stores::tweets::Stored;
 use shared::stores::users::SignUp;
 
-use crate::quiet::Quiet;
+use crate::isolated_stack::IsolatedStack;
 use crate::stores::{Stores, name, tweet_at};
 
 /// A stage to race on, and whom to race.
@@ -47,13 +47,13 @@ struct Person {
 impl World {
     /// `None`, and the word that the test is skipped, where functions cannot be run beside the deployment.
     async fn new() -> Option<Self> {
-        let quiet = Quiet::beside(Client::shared().await).await?;
-        let home = quiet.home();
-        let Quiet {
+        let stack = IsolatedStack::beside(Client::shared().await).await?;
+        let home = stack.home();
+        let IsolatedStack {
             stores,
             tables,
             environment,
-        } = quiet;
+        } = stack;
         Some(Self {
             stores,
             tables,
