@@ -1,8 +1,8 @@
-//! What it costs to ask whether there is anything new.
+//! The cost of asking whether there is anything new.
 
 use std::time::Duration;
 
-use roost_tests::{Client, DynamoProxy, Function, RedisProxy, events};
+use roost_tests::{Client, DynamoProxy, Function, RedisProxy, body_of, events};
 use serde_json::{Value, json};
 use shared::runtime::now_millis;
 
@@ -12,7 +12,7 @@ use crate::stores::{someone, tweet_at};
 /// Longer than a sandbox keeps feeds in memory.
 const FORGOTTEN: Duration = Duration::from_millis(1_200);
 
-/// A function between proxies.
+/// A function, and the proxies that record what it asks of Redis and DynamoDB.
 struct Watched {
     function: Function,
     redis: RedisProxy,
@@ -92,7 +92,7 @@ async fn asking_for_news_costs_two_round_trips_and_a_304_no_hydration() {
     };
     let pages = Watched::start(&stack, "home-timeline");
     let reading = events::http_request("GET", "/v1/home_timeline?limit=20", &subject);
-    // The first of each finds out who asks, and fills what is missing.
+    // The first request to each looks the caller up, and fills what is missing.
     let first = pages.function.invoke(reading.clone());
     assert_eq!(first["statusCode"], 200, "{first}");
     news.function.invoke(asking(tweets[50].1));
@@ -101,8 +101,7 @@ async fn asking_for_news_costs_two_round_trips_and_a_304_no_hydration() {
         for &new in news_to_count {
             std::thread::sleep(pause);
             let (answer, round_trips) = news.invoke_cheaply(&asking(tweets[new].1));
-            let body: Value =
-                serde_json::from_str(answer["body"].as_str().unwrap_or_default()).expect("JSON");
+            let body = body_of(&answer, 200);
             assert_eq!(body["count"], json!(new), "{body}");
             assert_eq!(body["complete"], json!(true), "{body}");
             assert!(

@@ -208,7 +208,7 @@ async fn the_same_idempotency_key_with_another_body_is_refused() {
 }
 
 #[tokio::test]
-async fn an_idempotency_key_is_only_known_to_who_used_it() {
+async fn an_idempotency_key_belongs_to_the_person_who_used_it() {
     let roost = Client::shared().await;
     let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
 

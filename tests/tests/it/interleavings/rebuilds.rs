@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use roost_tests::{Contest, Interleavings, Party, Race};
 use serde_json::Value;
-use shared::domain::{Entry, UserId};
+use shared::domain::Entry;
 
 use super::{
     Outcome, Person, Posting, World, asks, asks_key, asks_table, delivering, reading, report,
@@ -29,14 +29,6 @@ async fn reader_of(world: &World, author: &Person, tweets: &[Entry]) -> (Person,
     (reader, ids)
 }
 
-/// What a rebuild and a delivery both touch: the list, the right to rebuild it, and the author's tweets.
-fn contested(reader: UserId, author: UserId) -> impl Fn(usize, &str, usize) -> bool {
-    move |_, text, _| {
-        asks_key(text, &["home_timeline", "rebuild"], reader)
-            || asks_table(text, &["Query", "PutItem"], "tweets", author)
-    }
-}
-
 /// A page that was read during a race shows all that was there before, and perhaps what was posted meanwhile.
 #[track_caller]
 fn expect_page(answer: &Value, before: &[u64], trace: &str) {
@@ -48,6 +40,27 @@ fn expect_page(answer: &Value, before: &[u64], trace: &str) {
         .collect();
     assert_eq!(old, before, "a page that was read in{trace}");
     assert!(shown.is_sorted_by(|a, b| a > b), "{shown:?} in{trace}");
+}
+
+/// Runs a race of the reader, who comes first, with somebody who delivers a tweet of the author. They meet at the list, at
+/// the right to rebuild it, and at the author's tweets. The page must show what was there before.
+async fn race_for_a_page(
+    world: &World,
+    reader: &Person,
+    author: &Person,
+    interleavings: &mut Interleavings,
+    parties: Vec<Party<Value>>,
+    before: &[u64],
+) {
+    let (me, them) = (reader.id, author.id);
+    let contested = move |_, text: &str, _| {
+        asks_key(text, &["home_timeline", "rebuild"], me)
+            || asks_table(text, &["Query", "PutItem"], "tweets", them)
+    };
+    let Outcome { trace, answers } = world.race(reader, interleavings, contested, parties).await;
+    if let Some(page) = answers.first() {
+        expect_page(page, before, &trace);
+    }
 }
 
 #[tokio::test]
@@ -62,13 +75,15 @@ async fn a_rebuild_and_a_fan_out_in_every_order_lose_and_double_nothing() {
         let (author, tweets) = author(&world).await;
         let (reader, before) = reader_of(&world, &author, &tweets).await;
         let parties = vec![reading(&home_timeline, &reader), posting.party(&author)];
-        let contested = contested(reader.id, author.id);
-        let Outcome { trace, answers } = world
-            .race(&reader, &mut interleavings, contested, parties)
-            .await;
-        if let Some(page) = answers.first() {
-            expect_page(page, &before, &trace);
-        }
+        race_for_a_page(
+            &world,
+            &reader,
+            &author,
+            &mut interleavings,
+            parties,
+            &before,
+        )
+        .await;
     }
     report("a rebuild and a fan-out", &interleavings, 20);
 }
@@ -87,13 +102,15 @@ async fn a_rebuild_and_a_late_delivery_in_every_order_double_nothing() {
         // In the middle of what the rebuild finds.
         let late = delivering(&fan_out, tweets[1]);
         let parties = vec![reading(&home_timeline, &reader), late];
-        let contested = contested(reader.id, author.id);
-        let Outcome { trace, answers } = world
-            .race(&reader, &mut interleavings, contested, parties)
-            .await;
-        if let Some(page) = answers.first() {
-            expect_page(page, &before, &trace);
-        }
+        race_for_a_page(
+            &world,
+            &reader,
+            &author,
+            &mut interleavings,
+            parties,
+            &before,
+        )
+        .await;
     }
     report("a rebuild and a late delivery", &interleavings, 8);
 }
