@@ -1,4 +1,4 @@
-//! The events that functions get: requests made up, and records of streams made up or caught, to deliver them once more.
+//! The events that functions get. Requests are made up. Records of streams are made up, or caught to deliver them again.
 
 use aws_sdk_kinesis::Client as Kinesis;
 use aws_sdk_kinesis::types::{Record, ShardIteratorType};
@@ -155,7 +155,7 @@ pub async fn caught_tweet_created(target: &Target, tweet: u64) -> Option<Value> 
     (!caught.is_empty()).then(|| json!({ "Records": caught }))
 }
 
-/// A stream that nobody reads.
+/// Creates a stream that no function reads.
 pub async fn stream_without_consumers(target: &Target, name: &str) {
     let endpoint = target.endpoints.kinesis.as_deref();
     let endpoint = endpoint.expect("the streams can be reached");
@@ -170,14 +170,14 @@ pub fn timeline_fill(user: u64) -> Value {
     kinesis_batch(user, &json!({ "user_id": user.to_string() }))
 }
 
-/// An author's tier flipped, says `celebrity-flag-changed`.
+/// A change of an author's tier, as `celebrity-flag-changed` tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flip {
     pub epoch: u64,
     pub is_celebrity: bool,
 }
 
-/// Every flip of this author that was published, in order. What hands over the telling of followers is not a flip.
+/// Every flip of this author that was published, in order. An event that only goes on telling followers is not a flip.
 pub async fn caught_flips(target: &Target, author: u64) -> Vec<Flip> {
     let (_, records) = all_records(target, "celebrity-flag-changed")
         .await
@@ -197,7 +197,7 @@ pub async fn caught_flips(target: &Target, author: u64) -> Vec<Flip> {
     flips
 }
 
-/// The stream's name and everything that is on it, with the shards. `None` where streams are out of reach.
+/// The stream's name and everything that is on it, with the shards. `None` if streams are out of reach.
 async fn all_records(target: &Target, name: &str) -> Option<(String, Vec<(String, Record)>)> {
     let kinesis = Kinesis::new(&sdk_config(target.endpoints.kinesis.as_deref()?).await);
     let stream = format!("{}-{name}", target.stack);
@@ -237,7 +237,7 @@ async fn all_records(target: &Target, name: &str) -> Option<(String, Vec<(String
     Some((stream, caught))
 }
 
-/// However ids are written into the record.
+/// Ids may be written as text or as bytes.
 fn is_about(record: &Record, tweet: u64) -> bool {
     let data = record.data().as_ref();
     let has = |needle: &[u8]| data.windows(needle.len()).any(|part| part == needle);

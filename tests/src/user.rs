@@ -91,7 +91,7 @@ impl HomePage {
     fn check(&self, limit: usize) {
         assert!(
             self.data.len() <= limit,
-            "a page of {} where {limit} were asked for",
+            "a page of {} tweets, but {limit} were asked for",
             self.data.len()
         );
         assert!(
@@ -308,7 +308,7 @@ impl User {
             );
             assert!(
                 page.data.len() <= limit,
-                "{path} gave {} where {limit} were asked for",
+                "{path} gave {}, but {limit} were asked for",
                 page.data.len()
             );
             let empty = page.data.is_empty();
@@ -414,7 +414,7 @@ pub fn expect_timeline(actual: &[Tweet], expected: &[u64]) -> Result<(), String>
     }
     let some = |all: Vec<u64>| format!("{} {:?}", all.len(), &all[..all.len().min(5)]);
     Err(format!(
-        "{} tweets where {} were expected; missing: {}; not expected: {}; twice: {}{}",
+        "{} tweets, but {} were expected; missing: {}; not expected: {}; twice: {}{}",
         actual.len(),
         expected.len(),
         some(

@@ -1,4 +1,4 @@
-//! I4: counts are the number of edges, and both tables of edges say the same.
+//! Counts are the number of edges, and both tables of edges say the same (I4).
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 //! A timeline has no artificial end: 300 authors with 5 tweets each and 10 celebrities with 1,000 each are 11,500 tweets,
-//! and a walk meets every one of them once, in order, whatever becomes of the caches on the way.
+//! and a walk meets every one of them once, in order, even if caches are lost on the way.
 
 use std::time::Instant;
 
@@ -16,8 +16,8 @@ use crate::stores::{someone, tweet_at};
 const AUTHORS: usize = 300;
 const CELEBRITIES: usize = 10;
 const PAGE: usize = 50;
-/// Every so many pages something is lost.
-const CALM: usize = 17;
+/// Once in so many pages, something is lost.
+const PAGES_BETWEEN_LOSSES: usize = 17;
 
 struct LongTimeline {
     stack: IsolatedStack,
@@ -68,8 +68,8 @@ async fn given_a_long_timeline() -> Option<LongTimeline> {
 }
 
 impl LongTimeline {
-    /// Goes from the first page to the last. `between` is told how many tweets were met before each page, and says whether
-    /// it took something away.
+    /// Goes from the first page to the last. Before each page, `between` gets the number of tweets so far, and returns
+    /// whether it removed something.
     async fn expect_walk(&self, mut between: impl AsyncFnMut(usize) -> bool) {
         let started = Instant::now();
         let size = PageSize::parse(&PAGE.to_string()).expect("a size");
@@ -80,7 +80,7 @@ impl LongTimeline {
                 // Another sandbox: what is lost in Redis is not found in memory.
                 home = self.stack.home();
             }
-            let page = self.whole_page(&home, below, size).await;
+            let page = self.complete_page(&home, below, size).await;
             let shown: Vec<TweetId> = page.tweets.iter().map(|tweet| tweet.id).collect();
             let expected = &self.expected[met..self.expected.len().min(met + PAGE)];
             assert_eq!(shown, expected, "the page behind {met} tweets");
@@ -94,8 +94,8 @@ impl LongTimeline {
         println!("{met} tweets in {:?}", started.elapsed());
     }
 
-    /// Where the machine is so busy that the tables do not answer in time, the page says so, and a client asks again.
-    async fn whole_page(
+    /// A page that is complete. If a busy machine lets the tables answer too late, the page says so, and a client asks again.
+    async fn complete_page(
         &self,
         home: &HomeTimelines,
         below: Option<TweetId>,
@@ -103,13 +103,13 @@ impl LongTimeline {
     ) -> HomePage {
         for _ in 0..5 {
             let page = home.page(self.me, below, size, None).await;
-            let page = page.expect("a page, where no tag is known");
+            let page = page.expect("a page, because no tag was sent");
             if page.troubles.is_empty() {
                 return page;
             }
             println!("the page below {below:?} says {:?}", page.troubles);
         }
-        panic!("the page below {below:?} is never whole");
+        panic!("the page below {below:?} is never complete");
     }
 
     async fn lose(&self, keys: &[String]) {
@@ -143,15 +143,15 @@ async fn a_walk_meets_each_of_11_500_tweets_once_whatever_is_lost_on_the_way() {
     let list = long.key("home_timeline");
     long.expect_walk(async |met| {
         let page = met / PAGE;
-        if page % CALM == 1 {
-            // Whoever was rebuilding the list is through, or gone, and the rest of it is filled in.
-            // A list that was trimmed stays so until it is lost.
+        if page % PAGES_BETWEEN_LOSSES == 1 {
+            // The rebuild of the list has ended or was given up, and the rest of the list is filled in.
+            // A list that was trimmed stays trimmed until it is lost.
             let trimmed = [5, 13].contains(&losses).then(|| list.clone());
             let keys: Vec<String> = [long.key("rebuild")].into_iter().chain(trimmed).collect();
             long.lose(&keys).await;
             long.fill().await;
         }
-        if !page.is_multiple_of(CALM) {
+        if !page.is_multiple_of(PAGES_BETWEEN_LOSSES) {
             return false;
         }
         losses += 1;
@@ -171,7 +171,7 @@ async fn a_walk_meets_each_of_11_500_tweets_once_whatever_is_lost_on_the_way() {
                 trim.arg(&list).arg(0).arg(199);
                 let _: String = long.stack.stores.redis(&trim).await;
             }
-            // Half rebuilt, by somebody who is still at it, and by somebody who is gone.
+            // Half rebuilt: at 7 the rebuild goes on, at 8 it was given up.
             7 | 8 => {
                 long.lose(&[list.clone(), long.key("rebuild")]).await;
                 let begun = timelines.begin_rebuild(long.me).await;
