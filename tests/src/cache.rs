@@ -1,4 +1,4 @@
-//! What Redis holds, read and written past Roost.
+//! What Redis holds, read and written without Roost.
 
 use redis::FromRedisValue;
 use redis::aio::MultiplexedConnection;
@@ -95,7 +95,7 @@ impl Cache {
         }
     }
 
-    /// The keys in whose name or value a user or one of these words is found.
+    /// The keys whose name or value has one of these words, or whose entries have this author.
     pub async fn mentions(&self, user: u64, words: &[String]) -> Vec<String> {
         let keys: Vec<String> = self.ask(&["KEYS", "*"]).await;
         // An entry of a list has the author in its second half, less the top bit.
@@ -139,7 +139,7 @@ impl Cache {
         pushed.expect("LPUSH");
     }
 
-    /// The lists of these users as they are; empty where there is none.
+    /// The lists of these users as they are; empty if a user has none.
     pub async fn home_timelines(&self, users: &[u64]) -> Vec<Vec<Vec<u8>>> {
         let mut lists = Vec::with_capacity(users.len());
         for users in users.chunks(1_000) {

@@ -11,6 +11,7 @@ use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::cache::Cache;
 use crate::http::{Answer, Http};
+use crate::patience::in_parallel;
 use crate::tables::Tables;
 use crate::target::{Target, skip};
 use crate::user::{Profile, User};
@@ -89,7 +90,7 @@ impl Client {
         &self.0.target
     }
 
-    /// The tables, or the word that the test is skipped because they are out of reach.
+    /// `None`, after saying that the test is skipped, if the tables are out of reach.
     pub async fn tables(&self) -> Option<Tables> {
         let tables = Tables::of(self.target()).await;
         if tables.is_none() {
@@ -98,7 +99,7 @@ impl Client {
         tables
     }
 
-    /// Redis, or the word that the test is skipped because it is out of reach.
+    /// `None`, after saying that the test is skipped, if Redis is out of reach.
     pub async fn cache(&self) -> Option<Cache> {
         let cache = Cache::of(self.target()).await;
         if cache.is_none() {
@@ -108,7 +109,7 @@ impl Client {
     }
 
     /// Invokes a function itself, past its event source, and expects it to have processed every record.
-    /// `None`, and the word that the test is skipped, where functions cannot be invoked.
+    /// `None`, after saying that the test is skipped, if functions cannot be invoked.
     pub async fn invoke(&self, function: &str, event: &Value) -> Option<()> {
         let Some(lambda) = &self.target().endpoints.lambda else {
             skip("it invokes functions, which needs a local cloud");
@@ -167,6 +168,12 @@ impl Client {
     /// A token of somebody who has no profile yet.
     pub async fn stranger(&self) -> String {
         self.token(&unique_subject()).await
+    }
+
+    /// One new person for each name, in this order.
+    pub async fn sign_up_each<const N: usize>(&self, names: [&str; N]) -> [User; N] {
+        let users = in_parallel(1, names.map(|name| self.sign_up(name))).await;
+        users.try_into().expect("one user for each name")
     }
 
     /// A new person with a handle that begins with `name`.
@@ -261,7 +268,7 @@ impl Client {
         unique_handle(name)
     }
 
-    /// True where tokens come from a local issuer, which also makes tokens that no real one would.
+    /// True if tokens come from a local issuer, which also makes tokens that no real one would.
     pub fn has_local_issuer(&self) -> bool {
         env::var_os("ROOST_TOKEN_URL").is_none()
     }

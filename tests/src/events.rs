@@ -1,4 +1,4 @@
-//! The events that functions get: requests made up, and records of streams made up or caught, to deliver them once more.
+//! The events that functions get. Requests are made up. Records of streams are made up, or caught to deliver them again.
 
 use aws_sdk_kinesis::Client as Kinesis;
 use aws_sdk_kinesis::types::{Record, ShardIteratorType};
@@ -8,38 +8,6 @@ use serde_json::{Value, json};
 
 use crate::tables::sdk_config;
 use crate::target::Target;
-
-/// What the gateway makes of a request of somebody whose token names `subject`. The route is the path up to the query.
-pub fn http(method: &str, path: &str, subject: &str, body: Option<&Value>) -> Value {
-    let (path, query) = path.split_once('?').unwrap_or((path, ""));
-    let parameters: Value = query
-        .split('&')
-        .filter_map(|pair| pair.split_once('='))
-        .map(|(name, value)| (name.to_owned(), json!(value)))
-        .collect();
-    let route = format!("{method} {path}");
-    json!({
-        "version": "2.0",
-        "routeKey": route,
-        "rawPath": path,
-        "rawQueryString": query,
-        "headers": { "host": "localhost" },
-        "queryStringParameters": parameters,
-        "requestContext": {
-            "accountId": "000000000000", "apiId": "test", "domainName": "localhost",
-            "domainPrefix": "localhost", "requestId": "test", "stage": "$default",
-            "routeKey": route, "time": "16/Nov/2026:00:00:00 +0000",
-            "timeEpoch": 1_794_787_200_000_u64,
-            "authorizer": { "jwt": { "claims": { "sub": subject }, "scopes": null } },
-            "http": {
-                "method": method, "path": path, "protocol": "HTTP/1.1",
-                "sourceIp": "127.0.0.1", "userAgent": "test",
-            },
-        },
-        "body": body.map(ToString::to_string),
-        "isBase64Encoded": false,
-    })
-}
 
 /// One record of a table's stream. Each has an id of its own; deliver the same one again to repeat it.
 #[derive(Clone, Debug)]
@@ -69,20 +37,17 @@ impl StreamRecord {
         }))
     }
 
+    fn edge(kind: &str, follower: u64, followee: u64) -> Self {
+        let keys = [("followee_id", followee), ("follower_id", follower)];
+        Self::new(kind, "followers", &keys)
+    }
+
     pub fn followed(follower: u64, followee: u64) -> Self {
-        Self::new(
-            "INSERT",
-            "followers",
-            &[("followee_id", followee), ("follower_id", follower)],
-        )
+        Self::edge("INSERT", follower, followee)
     }
 
     pub fn unfollowed(follower: u64, followee: u64) -> Self {
-        Self::new(
-            "REMOVE",
-            "followers",
-            &[("followee_id", followee), ("follower_id", follower)],
-        )
+        Self::edge("REMOVE", follower, followee)
     }
 
     pub fn tweeted(author: u64, tweet: u64) -> Self {
@@ -94,7 +59,15 @@ impl StreamRecord {
     }
 }
 
-/// What the gateway makes of a request by the bearer of a token. The query stands behind the path.
+/// Like [`http_request`], with a body.
+pub fn http(method: &str, path: &str, subject: &str, body: Option<&Value>) -> Value {
+    let mut event = http_request(method, path, subject);
+    event["body"] = json!(body.map(ToString::to_string));
+    event
+}
+
+/// What the gateway makes of a request whose token names `subject`. The path may have a query; without it, it is the
+/// route.
 pub fn http_request(method: &str, path: &str, subject: &str) -> Value {
     let (raw_path, query) = path.split_once('?').unwrap_or((path, ""));
     let parameters: Value = query
@@ -132,6 +105,11 @@ pub fn http_request(method: &str, path: &str, subject: &str) -> Value {
         },
         "isBase64Encoded": false,
     })
+}
+
+/// What a schedule invokes a function with.
+pub fn scheduled() -> Value {
+    json!({ "detail-type": "Scheduled Event", "source": "aws.events", "detail": {} })
 }
 
 /// A batch with the one `tweet-created` record of a new tweet.
@@ -177,7 +155,7 @@ pub async fn caught_tweet_created(target: &Target, tweet: u64) -> Option<Value> 
     (!caught.is_empty()).then(|| json!({ "Records": caught }))
 }
 
-/// A stream that nobody reads.
+/// Creates a stream that no function reads.
 pub async fn stream_without_consumers(target: &Target, name: &str) {
     let endpoint = target.endpoints.kinesis.as_deref();
     let endpoint = endpoint.expect("the streams can be reached");
@@ -192,14 +170,14 @@ pub fn timeline_fill(user: u64) -> Value {
     kinesis_batch(user, &json!({ "user_id": user.to_string() }))
 }
 
-/// An author's tier flipped, says `celebrity-flag-changed`.
+/// A change of an author's tier, as `celebrity-flag-changed` tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flip {
     pub epoch: u64,
     pub is_celebrity: bool,
 }
 
-/// Every flip of this author that was published, in order. What hands over the telling of followers is not a flip.
+/// Every flip of this author that was published, in order. An event that only goes on telling followers is not a flip.
 pub async fn caught_flips(target: &Target, author: u64) -> Vec<Flip> {
     let (_, records) = all_records(target, "celebrity-flag-changed")
         .await
@@ -219,7 +197,7 @@ pub async fn caught_flips(target: &Target, author: u64) -> Vec<Flip> {
     flips
 }
 
-/// The stream's name and everything that is on it, with the shards. `None` where streams are out of reach.
+/// The stream's name and everything that is on it, with the shards. `None` if streams are out of reach.
 async fn all_records(target: &Target, name: &str) -> Option<(String, Vec<(String, Record)>)> {
     let kinesis = Kinesis::new(&sdk_config(target.endpoints.kinesis.as_deref()?).await);
     let stream = format!("{}-{name}", target.stack);
@@ -259,7 +237,7 @@ async fn all_records(target: &Target, name: &str) -> Option<(String, Vec<(String
     Some((stream, caught))
 }
 
-/// However ids are written into the record.
+/// Ids may be written as text or as bytes.
 fn is_about(record: &Record, tweet: u64) -> bool {
     let data = record.data().as_ref();
     let has = |needle: &[u8]| data.windows(needle.len()).any(|part| part == needle);

@@ -119,6 +119,25 @@ impl Function {
     }
 }
 
+/// The JSON that a function answered a request with. The answer must have this status.
+#[track_caller]
+pub fn body_of(answer: &Value, status: u16) -> Value {
+    assert_eq!(answer["statusCode"], status, "{answer}");
+    let body = answer["body"].as_str().unwrap_or_default();
+    serde_json::from_str(body).unwrap_or_else(|e| panic!("not JSON: {e}: {answer}"))
+}
+
+/// The ids of the tweets on a page.
+#[track_caller]
+pub fn page_ids(page: &Value) -> Vec<u64> {
+    let tweets = page["data"].as_array().expect("tweets");
+    let id = |tweet: &Value| tweet["id"].as_str().and_then(|id| id.parse().ok());
+    tweets
+        .iter()
+        .map(|tweet| id(tweet).expect("an id"))
+        .collect()
+}
+
 impl Drop for Function {
     fn drop(&mut self) {
         let _ = self.child.kill();

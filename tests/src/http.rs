@@ -144,7 +144,7 @@ impl Answer {
         self.read()
     }
 
-    /// This status, told as RFC 9457 says, and nothing of what is inside.
+    /// This status, with a problem as in RFC 9457.
     #[track_caller]
     pub fn expect_problem(self, status: u16) -> Value {
         let answer = self.expect(status);
@@ -171,8 +171,8 @@ impl Answer {
         problem
     }
 
-    /// Like [`Self::expect_problem`], where the gateway may answer before any function is asked: API Gateway then has its
-    /// own words, `{"message": …}`.
+    /// Like [`Self::expect_problem`], if the gateway may answer before any function is asked. API Gateway then says
+    /// `{"message": …}`.
     #[track_caller]
     pub fn expect_refusal(self, status: u16) {
         let answer = self.expect(status);

@@ -9,7 +9,8 @@
 //! - [`Function`] is one function's binary run by the test itself; [`RedisProxy`] counts what it asks of Redis, and
 //!   [`DynamoProxy`] what it asks of DynamoDB. A [`Race`] runs several of them against each other, step by step.
 //!   [`RedisCluster`] is a real cluster with TLS.
-//! - [`eventually`] and [`throughout`] say when something has to hold.
+//! - [`eventually`] and [`throughout`] say when something has to hold. [`given_reader`], [`expect_oracle`] and their
+//!   neighbours are steps that several tests share.
 //!
 //! A test takes its turn with exactly one of [`Client::shared`], [`Client::alone`] and [`LocalCloud::for_test`]; taking two
 //! would make it wait for itself.
@@ -34,13 +35,14 @@ mod patience;
 mod proxy;
 mod race;
 mod redis_cluster;
+mod steps;
 mod tables;
 mod target;
 mod user;
 
 pub use cache::{Cache, SENTINEL, StoppedServer, entry, keys};
 pub use client::{Call, Client};
-pub use function::{Function, RedisProxy};
+pub use function::{Function, RedisProxy, body_of, page_ids};
 pub use http::{Answer, Http};
 pub use hyper::Method;
 pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox, field};
@@ -50,6 +52,7 @@ pub use patience::{
 pub use proxy::DynamoProxy;
 pub use race::{Contest, Interleavings, Party, Race, Stage, Step};
 pub use redis_cluster::RedisCluster;
+pub use steps::{expect_followers, expect_oracle, expect_tier, given_reader};
 pub use tables::{Counts, Tables, Tier};
 pub use target::{Endpoints, Target, skip};
 pub use user::{HomePage, Listing, Profile, Tweet, User, Walk, expect_timeline, ids, newest_first};

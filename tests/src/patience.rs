@@ -65,7 +65,7 @@ where
     }
 }
 
-/// Equality for [`eventually`], where a mismatch is a complaint and not yet a failure.
+/// Equality for [`eventually`]: a mismatch is a complaint and not yet a failure.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "what is compared is mostly made for it"

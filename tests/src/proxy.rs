@@ -1,4 +1,4 @@
-//! What stands between one function and its stores, and sees every single request.
+//! Stands between one function and its stores, and sees every single request.
 //!
 //! Requests and answers are taken apart far enough to know where each ends, and are carried one by one: a pipeline of
 //! seven commands is seven requests here, and the next is not read before the last was answered. Each has to go through
@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Is told what is asked, and has it carried out when it likes.
+/// Gets the text of a request, and decides when it is carried out.
 pub(crate) type Door =
     Arc<dyn Fn(&str, &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> + Send + Sync>;
 

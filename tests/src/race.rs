@@ -1,9 +1,9 @@
 //! Races, driven step by step instead of left to luck.
 //!
-//! Each party of a race runs real functions. Whatever they ask of Redis and DynamoDB goes through gates, one command at
-//! a time, and what the parties can get in each other's way with (it is *contested*) waits there until the driver lets it
-//! through. So one run of a [`Race`] is one interleaving of the parties' contested requests, and [`Interleavings`] goes
-//! through all of them: it repeats the run, each time with the last choice made differently that can be.
+//! Each party of a race runs real functions. Everything they ask of Redis and DynamoDB goes through gates, one command at a
+//! time. A request that can disturb another party is *contested*: it waits at its gate until the driver lets it through.
+//! So one run of a [`Race`] is one interleaving of the parties' contested requests. [`Interleavings`] goes through all of
+//! them: it repeats the run, and each time changes the last choice that can still be changed.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,8 +17,8 @@ use crate::proxy::{self, Door};
 /// How long a party may take from one contested request to the next.
 const STEP_LIMIT: Duration = Duration::from_secs(10);
 
-/// Functions give Redis half a second to answer. A race that takes longer than this may have run into that, and then
-/// the functions did something else than the schedule says.
+/// Functions give Redis half a second to answer. In a race that takes longer than this, a function may have given up on
+/// Redis and done something else than the schedule says.
 const RACE_LIMIT: Duration = Duration::from_millis(400);
 
 /// How often one interleaving is tried on a machine that is too slow at first.
@@ -34,7 +34,7 @@ pub enum Contest {
     No,
     /// It is a step.
     Yes,
-    /// It passes, and says that its party is waiting for another one, asking again and again. Who waits is not waited for.
+    /// It passes, and shows that its party waits for another one by asking again and again. The race goes on without it.
     Waits,
 }
 
@@ -44,21 +44,21 @@ impl From<bool> for Contest {
     }
 }
 
-/// What is it that this party asks, after it has asked for the same so many times before?
+/// Decides for a party, its request, and how often it made the same request before.
 type Contested = dyn Fn(usize, &str, usize) -> Contest + Send + Sync;
 
-/// Where parties meet. Gates are made once; races follow each other.
+/// Where parties meet. Gates are made once, and used by one race after the other.
 #[derive(Clone, Default)]
 pub struct Stage(Arc<(Mutex<State>, Condvar)>);
 
 #[derive(Default)]
 struct State {
-    /// `None` between races, when everything passes.
+    /// `None` between races: everything passes.
     contested: Option<Arc<Contested>>,
     /// What waits at the gates, by party.
     waiting: Vec<Vec<Waiting>>,
     finished: Vec<bool>,
-    /// Who is waiting for another party.
+    /// Which parties wait for another party.
     waits: Vec<bool>,
     /// How often each party asked for what: the command and its key.
     asked: HashMap<(usize, String), usize>,
@@ -108,7 +108,7 @@ impl Stage {
     /// Waits for the permission that a contested request needs.
     fn enter(&self, party: usize, text: &str) -> Option<u64> {
         let mut state = self.state();
-        // Who is not in this race passes.
+        // A party that is not in this race passes.
         let contested = state.contested.clone()?;
         if party >= state.waiting.len() {
             return None;
@@ -169,7 +169,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// What one party does, from begin to end.
+/// What one party does, from beginning to end.
 pub type Party<T> = Box<dyn FnOnce() -> T + Send>;
 
 /// One run: parties that are under way.
@@ -181,7 +181,7 @@ pub struct Race<'a, T> {
     started: Instant,
 }
 
-/// Says that a party is through, also where it panics.
+/// Says that a party has ended, also if it panics.
 struct Finish(Stage, usize);
 
 impl Drop for Finish {
@@ -226,15 +226,15 @@ impl<'a, T: Send + 'static> Race<'a, T> {
         }
     }
 
-    /// Lets the next request through, whosever turn it is, and waits until it has been answered. `None` when all
-    /// parties are through.
+    /// Lets the next request through, as the schedule says, and waits until it has been answered. `None` when all parties
+    /// have ended.
     pub fn step(&mut self) -> Option<&Step> {
         let started = Instant::now();
         let mut state = self.stage.state();
         let enabled: Vec<usize> = loop {
             let at_gate = |party: usize| !state.waiting[party].is_empty();
             let enabled: Vec<usize> = (0..self.parties.len()).filter(|n| at_gate(*n)).collect();
-            // Who waits for another party is waited for only when there is no other.
+            // The race waits for a party that itself waits for another one only if no other party is at a gate.
             let undecided = (0..self.parties.len())
                 .filter(|n| !at_gate(*n) && !state.finished[*n])
                 .any(|n| !state.waits[n] || enabled.is_empty());
@@ -270,8 +270,8 @@ impl<'a, T: Send + 'static> Race<'a, T> {
             .collect()
     }
 
-    /// Ends the race: what the parties gave, and whether the run was the one that the schedule says. It is not where
-    /// it took so long that a function gave up on Redis; such a run comes again.
+    /// Ends the race. Gives what the parties answered, and whether the run was in time. If not, a function may have given up
+    /// on Redis, so the run did not follow the schedule and is repeated.
     pub fn finish(mut self) -> (Vec<T>, bool) {
         while self.step().is_some() {}
         self.stage.state().contested = None;
@@ -292,12 +292,12 @@ pub struct Interleavings {
     attempts: usize,
     /// Runs that went as they should.
     pub runs: usize,
-    /// Do all parties the same?
+    /// Do all parties do the same?
     alike: bool,
 }
 
 impl Interleavings {
-    /// Of parties that do the same: whoever begins is the first one.
+    /// Of parties that do the same. It makes no difference which one begins, so only the first one does.
     pub fn of_parties_alike() -> Self {
         Self {
             alike: true,
@@ -333,7 +333,7 @@ impl Interleavings {
         }
     }
 
-    /// Makes ready for the next run; false where there is none.
+    /// Prepares the next run; false if there is none left.
     pub fn advance(&mut self) -> bool {
         let again = self.attempts > 0;
         if self.runs > 0 && !again {

@@ -1,4 +1,4 @@
-//! A real Redis cluster: three masters that speak TLS only, with a private authority, and know one user.
+//! A real Redis cluster: three masters that speak TLS only, with a certificate of a private authority, and one user.
 
 use std::fs;
 use std::net::TcpListener;
@@ -18,7 +18,7 @@ const USER: &str = "roost";
 /// What functions need, and no more.
 const RIGHTS: &str =
     "-@all +@read +@write +@connection +@scripting +cluster|slots +time -@dangerous";
-/// Nobody is left to stop a server when the tests are killed outright, so the kernel does it where it can.
+/// If the tests are killed, they cannot stop a server, so the kernel does it if it can.
 const START: &str = "if command -v setpriv >/dev/null; then exec setpriv --pdeathsig KILL -- \"$@\"; else exec \"$@\"; fi";
 const ADMINISTRATOR: &str = "admin";
 const PASSWORD: &str = "not-a-secret";

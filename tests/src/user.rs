@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Call, Client};
 use crate::http::Answer;
-use crate::patience::expect_equal;
+use crate::patience::{PATIENCE, eventually, expect_equal};
 
 /// More pages than any test's timeline has.
 const PAGE_LIMIT: usize = 2_000;
@@ -91,7 +91,7 @@ impl HomePage {
     fn check(&self, limit: usize) {
         assert!(
             self.data.len() <= limit,
-            "a page of {} where {limit} were asked for",
+            "a page of {} tweets, but {limit} were asked for",
             self.data.len()
         );
         assert!(
@@ -150,7 +150,7 @@ impl User {
         &self.client
     }
 
-    /// What the token says who this is.
+    /// The `sub` of the token, which identifies this person.
     pub fn subject(&self) -> String {
         let claims = self.token.split('.').nth(1).expect("a token has claims");
         let claims = URL_SAFE_NO_PAD.decode(claims).expect("claims are base64");
@@ -250,8 +250,8 @@ impl User {
         }
     }
 
-    /// The whole home timeline, page by page. A complaint if a page was short before the end, or incomplete: that must
-    /// not be so once the timeline is at rest. What must never be so fails at once.
+    /// The whole home timeline, page by page. `Err` if a page is incomplete, or short before the end: both may happen while
+    /// something is on its way, but not at rest. What must never happen fails at once.
     pub async fn try_walk(&self, limit: usize) -> Result<Vec<Tweet>, String> {
         let mut tweets = Vec::new();
         let mut walk = self.walking(limit);
@@ -266,6 +266,14 @@ impl User {
             Ok(tweets) => tweets,
             Err(complaint) => panic!("{complaint}"),
         }
+    }
+
+    /// Waits until the whole home timeline is these tweets in this order, and nothing else.
+    pub async fn eventually_sees(&self, expected: &[u64]) {
+        eventually(PATIENCE, "the timeline is complete", || async {
+            expect_timeline(&self.try_walk(100).await?, expected)
+        })
+        .await;
     }
 
     pub async fn followers(&self, limit: usize) -> Vec<Profile> {
@@ -300,7 +308,7 @@ impl User {
             );
             assert!(
                 page.data.len() <= limit,
-                "{path} gave {} where {limit} were asked for",
+                "{path} gave {}, but {limit} were asked for",
                 page.data.len()
             );
             let empty = page.data.is_empty();
@@ -338,7 +346,7 @@ pub struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The next page, `None` behind the last one.
+    /// The next page; `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<HomePage, String>> {
         if self.ended {
             return None;
@@ -406,7 +414,7 @@ pub fn expect_timeline(actual: &[Tweet], expected: &[u64]) -> Result<(), String>
     }
     let some = |all: Vec<u64>| format!("{} {:?}", all.len(), &all[..all.len().min(5)]);
     Err(format!(
-        "{} tweets where {} were expected; missing: {}; not expected: {}; twice: {}{}",
+        "{} tweets, but {} were expected; missing: {}; not expected: {}; twice: {}{}",
         actual.len(),
         expected.len(),
         some(

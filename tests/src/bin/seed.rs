@@ -1,14 +1,16 @@
 //! `make seed`: fills a running local cloud with people, follows and tweets, over HTTP like any client.
 //!
 //! The same people do the same things in every run, and every request may be repeated, so a second run changes nothing.
-//! First come `alice` and `bob`, for whom the README and `events/` speak. Few people have most of the followers and post
-//! most of the tweets, as everywhere.
+//! First come `alice` and `bob`, whom the README and `events/` use. Few people have most of the followers and post most of
+//! the tweets, as everywhere.
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
 //! | `ROOST_STATE_DIR` | `.roost` | where the local cloud wrote its endpoints |
 //! | `SEED_USERS` | 100 | people besides alice and bob |
 //! | `SEED_TWEETS` | 500 | tweets |
+//!
+//! It is one long file because a quarter of it is lists of names and words.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -169,7 +171,7 @@ fn size(variable: &str, default: usize) -> Result<usize, String> {
     }
 }
 
-/// Who is there and what they do. People are named by their position.
+/// The people, and what they do. A person is named by their position.
 struct Plan {
     people: Vec<Newcomer>,
     /// Follower and followee.
@@ -257,7 +259,7 @@ fn follows(people: usize, rng: &mut Rng) -> Vec<(usize, usize)> {
 }
 
 fn tweets_of(people: usize, count: usize, rng: &mut Rng) -> Vec<(usize, String)> {
-    // Who is popular and who is talkative are not the same people, but there is something to it.
+    // The most talkative people are not exactly the most popular ones, but near them in the order.
     let talkative = Ranking::new(people);
     (0..count)
         .map(|_| {
@@ -300,7 +302,7 @@ impl Ranking {
     }
 }
 
-/// Somebody who has signed up.
+/// A person who has signed up.
 struct Person {
     id: String,
     token: String,
@@ -345,7 +347,7 @@ impl Roost {
                 new: status == 201,
             })
         };
-        // The two who have to have their handles come first.
+        // Alice and bob come first, so that nobody else has their handles.
         let (first, others) = plan.people.split_at(2);
         let mut bar = Bar::new("people", plan.people.len());
         let mut people = in_parallel(&mut bar, 1, first.iter().map(sign_up)).await?;
@@ -418,7 +420,7 @@ impl Roost {
                 answer.text()
             ));
         }
-        // What has no body, or another one than JSON, is not looked at.
+        // A body that is missing or not JSON is ignored.
         let value = serde_json::from_slice(&answer.body).unwrap_or_default();
         Ok((answer.status, value))
     }
@@ -465,7 +467,7 @@ async fn in_parallel<T, F: Future<Output = Result<T, String>>>(
     done.inspect_ok(|_| bar.step()).try_collect().await
 }
 
-/// One line that fills up where somebody looks at it; one plain line at the end where nobody does.
+/// In a terminal, a line that fills up; elsewhere, one plain line at the end.
 struct Bar {
     phase: &'static str,
     total: usize,
@@ -532,7 +534,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn handles_are_valid_and_nobody_has_the_same() {
+    fn handles_are_valid_and_all_different() {
         let plan = Plan::new(3_000, 0);
         let handles: BTreeSet<&str> = plan
             .people

@@ -1,9 +1,9 @@
 //! The audit finds what a cache got wrong, repairs it, and leaves the rest alone.
 
 use roost_tests::{
-    LocalCloud, PATIENCE, entry, eventually, expect_equal, expect_timeline, keys, newest_first,
+    LocalCloud, PATIENCE, entry, events, eventually, expect_equal, expect_timeline, keys,
+    newest_first,
 };
-use serde_json::json;
 use shared::runtime::now_millis;
 
 /// Ids of a day ago: old enough to be missed.
@@ -17,24 +17,17 @@ fn old_tweets(author: u64, count: u64) -> Vec<(u64, u64)> {
 
 #[tokio::test]
 async fn the_audit_repairs_a_page_that_differs_from_the_tables_and_reports_it() {
-    let Some(cloud) = LocalCloud::for_test(&[("AUDIT_SAMPLE", "50")]).await else {
+    let sample = [("AUDIT_SAMPLE", "50")];
+    let Some((cloud, tables, cache)) = LocalCloud::with_stores(&sample).await else {
         return;
     };
     let roost = cloud.client();
-    let (Some(tables), Some(cache)) = (roost.tables().await, roost.cache().await) else {
-        return;
-    };
     let audit = || async {
-        let event =
-            json!({ "detail-type": "Scheduled Event", "source": "aws.events", "detail": {} });
-        let invoked = roost.invoke("audit-timelines", &event).await;
+        let invoked = roost.invoke("audit-timelines", &events::scheduled()).await;
         invoked.expect("a local cloud invokes functions");
     };
-    let (reader, other) = (roost.sign_up("reader").await, roost.sign_up("other").await);
-    let (author, stranger) = (
-        roost.sign_up("author").await,
-        roost.sign_up("strange").await,
-    );
+    let [reader, other] = roost.sign_up_each(["reader", "other"]).await;
+    let [author, stranger] = roost.sign_up_each(["author", "strange"]).await;
     tables.add_tweets(&old_tweets(author.id, 40)).await;
     let strange = old_tweets(stranger.id, 1);
     tables.add_tweets(&strange).await;
@@ -54,7 +47,7 @@ async fn the_audit_repairs_a_page_that_differs_from_the_tables_and_reports_it() 
     let intact = cache.home_timelines(&[reader.id, other.id]).await;
     assert_eq!(intact[0].len(), expected.len() + 1, "nothing to repair");
 
-    // One tweet is lost, and one of somebody who is not followed has come in.
+    // One tweet is lost, and a tweet of a stranger is there.
     let list = keys::home_timeline(reader.id);
     let _: String = cache.ask(&["LSET", &list, "7", "lost"]).await;
     let _: i64 = cache.ask(&["LREM", &list, "0", "lost"]).await;

@@ -4,8 +4,8 @@ use std::env;
 use std::process::Command;
 
 use futures_util::future::join_all;
-use roost_tests::{Client, Function, LocalCloud, RedisCluster, Target, events, skip};
-use serde_json::{Value, json};
+use roost_tests::{Client, Function, LocalCloud, RedisCluster, Target, body_of, events, skip};
+use serde_json::json;
 use shared::domain::timeline::Window;
 use shared::domain::{Entry, TweetId, UserId};
 use shared::runtime::config::Config;
@@ -38,6 +38,12 @@ async fn given_lists(timelines: &Timelines, users: &[UserId]) {
     for made in join_all(made).await {
         assert!(made.expect("Redis answers"));
     }
+}
+
+/// Does everybody's list begin with this tweet?
+async fn everybody_has(timelines: &Timelines, users: &[UserId], tweet: Entry) -> bool {
+    let newest = newest_on(timelines, users).await;
+    newest.iter().all(|newest| *newest == Some(tweet.tweet))
 }
 
 async fn newest_on(timelines: &Timelines, users: &[UserId]) -> Vec<Option<TweetId>> {
@@ -87,10 +93,9 @@ async fn a_delivery_to_many_followers_is_one_pipeline_for_each_shard() {
     let reads: Vec<_> = before.iter().zip(&after).map(|(b, a)| a - b).collect();
     assert!(
         reads.iter().all(|reads| *reads < 20),
-        "about a hundred deliveries each came in {reads:?} pieces"
+        "about a hundred deliveries to each shard came in {reads:?} pieces"
     );
-    let newest = newest_on(&timelines, &people).await;
-    assert!(newest.iter().all(|newest| *newest == Some(tweet.tweet)));
+    assert!(everybody_has(&timelines, &people, tweet).await);
 }
 
 #[tokio::test]
@@ -107,9 +112,8 @@ async fn slots_that_moved_are_found_again() {
 
     let reading = async {
         for _ in 0..20 {
-            let newest = newest_on(&timelines, &people).await;
             assert!(
-                newest.iter().all(|newest| *newest == Some(tweet.tweet)),
+                everybody_has(&timelines, &people, tweet).await,
                 "while they move"
             );
         }
@@ -121,15 +125,14 @@ async fn slots_that_moved_are_found_again() {
     let (cluster, ()) = tokio::join!(moving, reading);
     let cluster = cluster.expect("the slots move");
     assert_eq!(cluster.keys()[0], 0, "everything has moved");
-    let newest = newest_on(&timelines, &people).await;
     assert!(
-        newest.iter().all(|newest| *newest == Some(tweet.tweet)),
+        everybody_has(&timelines, &people, tweet).await,
         "after they moved"
     );
 }
 
 #[tokio::test]
-async fn a_server_that_no_known_authority_vouches_for_is_not_talked_to() {
+async fn a_server_without_a_certificate_of_a_known_authority_is_refused() {
     let cluster = RedisCluster::start().await;
     let config = config(&cluster, "");
     let redis = Redis::new(&config).expect("a configuration");
@@ -164,7 +167,7 @@ async fn functions_post_and_read_over_a_cluster() {
         assert_eq!(answer["statusCode"], 201, "{answer}");
         answer
     };
-    // A first connection takes its time where the machine is busy, and limits do not wait for it.
+    // A first connection may take long on a busy machine, and rate limits do not wait for it.
     read.invoke(reading.clone());
     post("connected");
     let answer = post("over a cluster");
@@ -173,9 +176,7 @@ async fn functions_post_and_read_over_a_cluster() {
         "{answer}"
     );
 
-    let answer = read.invoke(reading);
-    let page = answer["body"].as_str().expect("a body");
-    let page: Value = serde_json::from_str(page).expect("a page");
+    let page = body_of(&read.invoke(reading), 200);
     assert_eq!(page["data"][0]["text"], "over a cluster", "{page}");
     assert_eq!(page["meta"]["complete"], true, "{page}");
     assert!(

@@ -1,4 +1,4 @@
-//! I4: counts are the number of edges, and both tables of edges say the same.
+//! Counts are the number of edges, and both tables of edges say the same (I4).
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,7 @@ use roost_tests::{Client, PATIENCE, eventually, in_parallel};
 #[tokio::test]
 async fn counts_follow_every_follow_and_unfollow() {
     let roost = Client::shared().await;
-    let (ada, bob, eve) = (
-        roost.sign_up("ada").await,
-        roost.sign_up("bob").await,
-        roost.sign_up("eve").await,
-    );
+    let [ada, bob, eve] = roost.sign_up_each(["ada", "bob", "eve"]).await;
 
     ada.follow(&bob).await;
     eve.follow(&bob).await;

@@ -1,4 +1,4 @@
-//! An account that is deleted is invisible with the answer, and leaves nothing behind.
+//! A deleted account is invisible once the 204 is out, and leaves nothing behind.
 
 use hyper::Method;
 use roost_tests::{
@@ -15,10 +15,9 @@ async fn delete(user: &User) {
 }
 
 #[tokio::test]
-async fn a_deleted_account_is_invisible_with_the_answer() {
+async fn a_deleted_account_is_invisible_once_the_answer_is_out() {
     let roost = Client::shared().await;
-    let ada = roost.sign_up("ada").await;
-    let bob = roost.sign_up("bob").await;
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     bob.follow(&ada).await;
     ada.follow(&bob).await;
     bob.newest().await;
@@ -27,7 +26,7 @@ async fn a_deleted_account_is_invisible_with_the_answer() {
         expect_timeline(&bob.newest().await.data, &[kept.id, lost.id])
     })
     .await;
-    // So that the sandboxes of as many functions as possible know who this is.
+    // As many sandboxes as possible now have her identity in memory.
     ada.newest().await;
     ada.get("/v1/users/me").await.expect(200);
 
@@ -65,7 +64,7 @@ async fn a_deleted_account_is_invisible_with_the_answer() {
 }
 
 #[tokio::test]
-async fn who_was_deleted_may_come_back_as_somebody_new() {
+async fn a_deleted_person_may_come_back_as_somebody_new() {
     let roost = Client::shared().await;
     let ada = roost.sign_up("ada").await;
     let old = ada.post("from a former life").await;
@@ -92,13 +91,11 @@ async fn who_was_deleted_may_come_back_as_somebody_new() {
 #[tokio::test]
 async fn an_account_with_5000_followers_and_2000_tweets_leaves_nothing_behind_although_killed_half_way()
  {
-    let Some(cloud) = LocalCloud::for_test(&[("CELEBRITY_THRESHOLD", "4000")]).await else {
+    let threshold = [("CELEBRITY_THRESHOLD", "4000")];
+    let Some((cloud, tables, cache)) = LocalCloud::with_stores(&threshold).await else {
         return;
     };
     let roost = cloud.client();
-    let (Some(tables), Some(cache)) = (roost.tables().await, roost.cache().await) else {
-        return;
-    };
     let ada = roost.sign_up("ada").await;
     let fans = roost.sign_up_many("fan", 5).await;
     in_parallel(5, fans.iter().map(|fan| fan.follow(&ada))).await;
@@ -152,9 +149,9 @@ async fn an_account_with_5000_followers_and_2000_tweets_leaves_nothing_behind_al
     );
     let ((), killed) = tokio::join!(erasing, killing);
     println!("{killed} sandboxes killed while an account was erased");
-    assert!(killed > 0, "nobody was killed, which proves little");
+    assert!(killed > 0, "no sandbox was killed, which proves little");
 
-    // Tombstones of tweets outlive whoever might still be caching them.
+    // Tombstones of tweets stay until no function can still be caching the tweet.
     eventually(PATIENCE * 4, "nothing is left in Redis", || async {
         let left = cache.mentions(ada.id, &words).await;
         expect_equal("keys", left.len(), 0)

@@ -76,7 +76,7 @@ fn every_function_is_deployed_and_has_an_event() {
 
 #[tokio::test]
 async fn every_function_understands_its_event() {
-    // The events speak for the user alice, whom a deployment in use may have already.
+    // The events are requests of the user alice. A deployment in use may have an alice already.
     let Some(cloud) = LocalCloud::for_test(&[]).await else {
         return;
     };
@@ -85,14 +85,14 @@ async fn every_function_understands_its_event() {
     assert_eq!(signed_up["statusCode"], 201, "{signed_up}");
 
     let mut functions: Vec<String> = names_in("events").into_iter().collect();
-    // After this one, there is no alice any more.
+    // This one deletes alice, so it comes last.
     functions.sort_by_key(|function| function == "delete-me");
     for function in functions {
         let event = event(&function);
         let answer = answer_of(roost, &function).await;
         if event["requestContext"].is_object() {
             let status = answer["statusCode"].as_u64().unwrap_or_default();
-            // 404 where the event names somebody, or a tweet, that is not there.
+            // 404 if the event names a user or a tweet that does not exist.
             assert!(
                 matches!(status, 200 | 201 | 204 | 404),
                 "{function}: {answer}"

@@ -8,7 +8,7 @@ use roost_tests::{
 };
 
 const FOLLOWERS: u64 = 25_000;
-/// Every how many-th follower reads their timeline.
+/// One in so many followers reads their timeline.
 const ACTIVE_EVERY: usize = 83;
 /// 25,000 stream records for two consumers, in batches of 100.
 const DRAIN_LIMIT: Duration = Duration::from_secs(90);
@@ -35,18 +35,12 @@ fn fabricated_followers(newest: u64) -> Vec<u64> {
 
 #[tokio::test]
 async fn a_tweet_reaches_every_active_one_of_25_000_followers() {
-    let Some(cloud) = LocalCloud::for_test(&[("FAN_OUT_PAGE_SIZE", "1000")]).await else {
+    let pages_of_1000 = [("FAN_OUT_PAGE_SIZE", "1000")];
+    let Some((cloud, tables, cache)) = LocalCloud::with_stores(&pages_of_1000).await else {
         return;
     };
     let roost = cloud.client();
-    let (Some(tables), Some(cache)) = (roost.tables().await, roost.cache().await) else {
-        return;
-    };
-    let (author, reader, late) = (
-        roost.sign_up("star").await,
-        roost.sign_up("reader").await,
-        roost.sign_up("late").await,
-    );
+    let [author, reader, late] = roost.sign_up_each(["star", "reader", "late"]).await;
     reader.follow(&author).await;
     reader.newest().await;
     let followers = fabricated_followers(author.id);

@@ -1,8 +1,8 @@
-//! Sandboxes die at any moment. Streams deliver again, and nothing may be lost or counted twice for it.
+//! Sandboxes die at any moment. Streams then deliver again, and nothing may be lost or counted twice (I1, I2, I4).
 
 use std::time::{Duration, Instant};
 
-use roost_tests::{LocalCloud, eventually, expect_timeline, in_parallel};
+use roost_tests::{LocalCloud, eventually, expect_oracle, expect_timeline, in_parallel};
 
 const PEOPLE: usize = 12;
 const VICTIMS: [&str; 5] = [
@@ -12,52 +12,17 @@ const VICTIMS: [&str; 5] = [
     "publish-tweets",
     "apply-follows",
 ];
-/// Killing goes on this long after the last request, so that it also meets what is still on its way.
+/// Killing goes on this long after the last request, because consumers are then still at work.
 const AFTERMATH: Duration = Duration::from_secs(2);
-const KILLING_LIMIT: Duration = Duration::from_secs(30);
 const RECOVERY_LIMIT: Duration = Duration::from_secs(60);
-
-/// Kills a stream consumer every 100 to 200 ms, rather one that is at work, until told to stop. Gives the number.
-async fn kill_consumers(
-    cloud: &LocalCloud,
-    mut random: fastrand::Rng,
-    stop: &tokio::sync::Notify,
-) -> usize {
-    let started = Instant::now();
-    let mut killed = 0;
-    let stopped = stop.notified();
-    tokio::pin!(stopped);
-    while started.elapsed() < KILLING_LIMIT {
-        let pause = Duration::from_millis(random.u64(100..200));
-        if tokio::time::timeout(pause, &mut stopped).await.is_ok() {
-            break;
-        }
-        let consumers: Vec<_> = cloud
-            .sandboxes()
-            .await
-            .into_iter()
-            .filter(|sandbox| VICTIMS.contains(&sandbox.function.as_str()))
-            .collect();
-        let busy: Vec<_> = consumers.iter().filter(|sandbox| sandbox.busy).collect();
-        let victim = if busy.is_empty() {
-            random.choice(&consumers)
-        } else {
-            random.choice(busy)
-        };
-        killed += usize::from(victim.is_some_and(|sandbox| cloud.kill(sandbox)));
-    }
-    killed
-}
 
 #[tokio::test]
 async fn nothing_is_lost_or_doubled_while_stream_consumers_are_killed() {
-    let Some(cloud) = LocalCloud::for_test(&[("FAN_OUT_PAGE_SIZE", "5")]).await else {
+    let small_pages = [("FAN_OUT_PAGE_SIZE", "5")];
+    let Some((cloud, tables, _)) = LocalCloud::with_stores(&small_pages).await else {
         return;
     };
     let roost = cloud.client();
-    let Some(tables) = roost.tables().await else {
-        return;
-    };
     let mut random = fastrand::Rng::new();
     println!("seed {}", random.get_seed());
     let people = roost.sign_up_many("crowd", PEOPLE).await;
@@ -82,8 +47,9 @@ async fn nothing_is_lost_or_doubled_while_stream_consumers_are_killed() {
     let load = async {
         in_parallel(
             8,
-            steps.into_iter().map(|(edge, n, who, distance)| {
-                let (user, other) = (&people[who], &people[(who + distance) % PEOPLE]);
+            steps.into_iter().map(|(edge, n, user, distance)| {
+                let other = &people[(user + distance) % PEOPLE];
+                let user = &people[user];
                 async move {
                     match (edge, n) {
                         (true, n) if n % 5 == 4 => user.unfollow(other).await,
@@ -103,7 +69,8 @@ async fn nothing_is_lost_or_doubled_while_stream_consumers_are_killed() {
         stop.notify_one();
     };
     let started = Instant::now();
-    let ((), killed) = tokio::join!(load, kill_consumers(&cloud, random.fork(), &stop));
+    let killing = cloud.keep_killing(&VICTIMS, 100..200, random.fork(), &stop);
+    let ((), killed) = tokio::join!(load, killing);
     println!("{killed} sandboxes killed in {:?}", started.elapsed());
     assert!(
         killed >= 10,
@@ -115,15 +82,7 @@ async fn nothing_is_lost_or_doubled_while_stream_consumers_are_killed() {
         tables.expect_counted_edges(&people)
     })
     .await;
-    for user in &people {
-        let expected = tables.home_timeline_of(user.id).await;
-        eventually(
-            RECOVERY_LIMIT,
-            &format!("the timeline of {} is the oracle's", user.handle),
-            || async { expect_timeline(&user.try_walk(50).await?, &expected) },
-        )
-        .await;
-    }
+    expect_oracle(&tables, &people, 50, RECOVERY_LIMIT).await;
     println!(
         "all right again {:?} after the last kill",
         stopped.elapsed()

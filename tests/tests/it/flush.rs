@@ -1,34 +1,37 @@
-//! I8: Redis is a cache. Losing all of it at any moment costs time, never a tweet.
+//! Redis is a cache. Losing all of it at any moment costs time, never a tweet (I8).
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use roost_tests::{
-    LocalCloud, PATIENCE, eventually, expect_equal, expect_timeline, ids, in_parallel,
-    newest_first, throughout,
+    Client, LocalCloud, PATIENCE, User, eventually, expect_equal, expect_oracle, expect_timeline,
+    ids, in_parallel, newest_first, throughout,
 };
+
+/// A reader, and what the authors whom they follow have posted, newest first.
+async fn given_reader_of_several(
+    roost: &Client,
+    authors: usize,
+    tweets_of_each: usize,
+) -> (User, Vec<u64>) {
+    let reader = roost.sign_up("reader").await;
+    let authors = roost.sign_up_many("autho", authors).await;
+    in_parallel(4, authors.iter().map(|author| reader.follow(author))).await;
+    let posting = authors
+        .iter()
+        .map(|author| author.post_many(tweets_of_each, 2));
+    let posted = in_parallel(4, posting).await.concat();
+    (reader, ids(&newest_first(posted)))
+}
 
 #[tokio::test]
 async fn a_walk_goes_on_right_when_redis_loses_everything_in_the_middle() {
-    let Some(cloud) = LocalCloud::for_test(&[]).await else {
+    let Some((cloud, _, cache)) = LocalCloud::with_stores(&[]).await else {
         return;
     };
-    let roost = cloud.client();
-    let Some(cache) = roost.cache().await else {
-        return;
-    };
-    let reader = roost.sign_up("reader").await;
-    let authors = roost.sign_up_many("autho", 3).await;
-    in_parallel(3, authors.iter().map(|author| reader.follow(author))).await;
-    let posted = in_parallel(3, authors.iter().map(|author| author.post_many(80, 2)))
-        .await
-        .concat();
-    let expected = ids(&newest_first(posted));
-    eventually(PATIENCE, "the timeline is complete", || async {
-        expect_timeline(&reader.try_walk(100).await?, &expected)
-    })
-    .await;
+    let (reader, expected) = given_reader_of_several(cloud.client(), 3, 80).await;
+    reader.eventually_sees(&expected).await;
 
     let mut met = Vec::new();
     let mut walk = reader.walking(7);
@@ -46,13 +49,11 @@ async fn a_walk_goes_on_right_when_redis_loses_everything_in_the_middle() {
 
 #[tokio::test]
 async fn reads_are_right_when_redis_loses_everything_while_people_post() {
-    let Some(cloud) = LocalCloud::for_test(&[("FAN_OUT_PAGE_SIZE", "2")]).await else {
+    let small_pages = [("FAN_OUT_PAGE_SIZE", "2")];
+    let Some((cloud, tables, cache)) = LocalCloud::with_stores(&small_pages).await else {
         return;
     };
     let roost = cloud.client();
-    let (Some(tables), Some(cache)) = (roost.tables().await, roost.cache().await) else {
-        return;
-    };
     let readers = roost.sign_up_many("reade", 3).await;
     let authors = roost.sign_up_many("autho", 4).await;
     in_parallel(
@@ -120,31 +121,16 @@ async fn reads_are_right_when_redis_loses_everything_while_people_post() {
     );
     assert!(flushes >= 3, "only {flushes} flushes, which proves little");
 
-    for user in readers.iter().chain(&authors) {
-        let expected = tables.home_timeline_of(user.id).await;
-        eventually(
-            PATIENCE,
-            &format!("the timeline of {} is the oracle's", user.handle),
-            || async { expect_timeline(&user.try_walk(30).await?, &expected) },
-        )
-        .await;
-    }
+    expect_oracle(&tables, readers.iter().chain(&authors), 30, PATIENCE).await;
 }
 
 #[tokio::test]
 async fn what_was_hidden_stays_hidden_when_redis_loses_everything() {
-    let Some(cloud) = LocalCloud::for_test(&[]).await else {
+    let Some((cloud, _, cache)) = LocalCloud::with_stores(&[]).await else {
         return;
     };
     let roost = cloud.client();
-    let Some(cache) = roost.cache().await else {
-        return;
-    };
-    let (ada, bob, eve) = (
-        roost.sign_up("ada").await,
-        roost.sign_up("bob").await,
-        roost.sign_up("eve").await,
-    );
+    let [ada, bob, eve] = roost.sign_up_each(["ada", "bob", "eve"]).await;
     bob.follow(&eve).await;
     let kept = eve.post("kept").await;
     bob.newest().await;
@@ -169,21 +155,11 @@ async fn what_was_hidden_stays_hidden_when_redis_loses_everything() {
 }
 
 #[tokio::test]
-async fn a_reader_waits_for_one_page_and_the_rest_of_the_list_is_filled_behind() {
-    let Some(cloud) = LocalCloud::for_test(&[]).await else {
+async fn a_reader_waits_for_one_page_and_the_rest_of_the_list_is_filled_afterwards() {
+    let Some((cloud, _, cache)) = LocalCloud::with_stores(&[]).await else {
         return;
     };
-    let roost = cloud.client();
-    let Some(cache) = roost.cache().await else {
-        return;
-    };
-    let reader = roost.sign_up("reader").await;
-    let authors = roost.sign_up_many("autho", 4).await;
-    in_parallel(4, authors.iter().map(|author| reader.follow(author))).await;
-    let posted = in_parallel(4, authors.iter().map(|author| author.post_many(60, 2)))
-        .await
-        .concat();
-    let expected = ids(&newest_first(posted));
+    let (reader, expected) = given_reader_of_several(cloud.client(), 4, 60).await;
     cache.flush().await;
 
     // Two devices at once.
@@ -197,7 +173,7 @@ async fn a_reader_waits_for_one_page_and_the_rest_of_the_list_is_filled_behind()
         let lists = cache.home_timelines(&[reader.id]).await;
         let tweet = |entry: &Vec<u8>| [&[entry[0] & 0x7f], &entry[1..8]].concat();
         let entries: BTreeSet<_> = lists[0].iter().map(tweet).collect();
-        // And the marker that says that nothing is older.
+        // One more entry is the marker which says that nothing is older.
         expect_equal("entries", entries.len(), expected.len() + 1)
     })
     .await;

@@ -1,9 +1,9 @@
-//! How much one person may ask for.
+//! How much one person may ask for (I11).
 
 use std::time::{Duration, Instant};
 
 use hyper::Method;
-use roost_tests::{Answer, Client, LocalCloud, PATIENCE, User, eventually, in_parallel};
+use roost_tests::{Answer, LocalCloud, PATIENCE, User, eventually, in_parallel};
 use serde_json::json;
 
 /// One read a second, ten at once; a write every two seconds, five at once.
@@ -21,7 +21,19 @@ fn number(answer: &Answer, header: &str) -> u64 {
     text.parse().unwrap_or_else(|_| panic!("{header}: {text}"))
 }
 
-/// Posts until it is refused; gives what was let through and the refusal.
+/// Waits until the second of two reads in a row is refused.
+async fn expect_second_read_refused(user: &User) {
+    eventually(PATIENCE, "the second of two reads is refused", || async {
+        user.get("/v1/users/me").await;
+        match user.get("/v1/users/me").await.status {
+            429 => Ok(()),
+            other => Err(format!("{other}")),
+        }
+    })
+    .await;
+}
+
+/// Posts until a tweet is refused. Gives how many were accepted, and the refusal.
 async fn post_until_refused(user: &User) -> (u64, Answer) {
     for posted in 0..50 {
         let answer = post(user, &format!("number {posted}")).await;
@@ -30,7 +42,7 @@ async fn post_until_refused(user: &User) -> (u64, Answer) {
         }
         answer.expect(201);
     }
-    panic!("nobody refused fifty tweets in a row");
+    panic!("fifty tweets in a row were accepted");
 }
 
 #[tokio::test]
@@ -39,7 +51,7 @@ async fn writes_beyond_the_limit_are_refused_at_the_documented_rate_and_only_to_
         return;
     };
     let roost = cloud.client();
-    let (offender, bystander) = (roost.sign_up("flood").await, roost.sign_up("quiet").await);
+    let [offender, bystander] = roost.sign_up_each(["flood", "other"]).await;
     let started = Instant::now();
     let (posted, refusal) = post_until_refused(&offender).await;
     let refilled = started.elapsed().as_secs() / 2 + 1;
@@ -57,7 +69,7 @@ async fn writes_beyond_the_limit_are_refused_at_the_documented_rate_and_only_to_
     assert!((8..=11).contains(&reset), "full again in {reset} s");
     refusal.expect_problem(429);
 
-    // Nothing of what was refused was done; reads have a budget of their own; nobody else notices.
+    // What was refused was not stored. Reads have a budget of their own. Nobody else is refused.
     let kept = offender.tweets(100).await.len();
     assert_eq!(kept, usize::try_from(posted).expect("a few"));
     let other = post(&bystander, "undisturbed").await.expect(201);
@@ -113,26 +125,11 @@ async fn all_functions_take_reads_out_of_the_same_budget() {
 #[tokio::test]
 async fn while_redis_is_gone_nobody_is_refused() {
     let limits = [("READS_PER_MINUTE", "6"), ("WRITES_PER_MINUTE", "6")];
-    let Some(cloud) = LocalCloud::for_test(&limits).await else {
+    let Some((cloud, _, cache)) = LocalCloud::with_stores(&limits).await else {
         return;
     };
-    let roost: &Client = cloud.client();
-    let Some(cache) = roost.cache().await else {
-        return;
-    };
-    let user = roost.sign_up("user").await;
-    eventually(
-        PATIENCE,
-        "the second of two reads at once is refused",
-        || async {
-            user.get("/v1/users/me").await;
-            match user.get("/v1/users/me").await.status {
-                429 => Ok(()),
-                other => Err(format!("{other}")),
-            }
-        },
-    )
-    .await;
+    let user = cloud.client().sign_up("user").await;
+    expect_second_read_refused(&user).await;
 
     let redis = cache.stop_server().await;
     for _ in 0..8 {
@@ -145,12 +142,5 @@ async fn while_redis_is_gone_nobody_is_refused() {
         );
     }
     drop(redis);
-    eventually(PATIENCE, "it is refused again", || async {
-        user.get("/v1/users/me").await;
-        match user.get("/v1/users/me").await.status {
-            429 => Ok(()),
-            other => Err(format!("{other}")),
-        }
-    })
-    .await;
+    expect_second_read_refused(&user).await;
 }

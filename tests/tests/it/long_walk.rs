@@ -1,5 +1,5 @@
 //! A timeline has no artificial end: 300 authors with 5 tweets each and 10 celebrities with 1,000 each are 11,500 tweets,
-//! and a walk meets every one of them once, in order, whatever becomes of the caches on the way.
+//! and a walk meets every one of them once, in order, even if caches are lost on the way.
 
 use std::time::Instant;
 
@@ -10,17 +10,17 @@ use shared::flows::home_timeline::{HomePage, HomeTimelines};
 use shared::flows::rebuild::Rebuilds;
 use shared::runtime::now_millis;
 
-use crate::quiet::Quiet;
+use crate::isolated_stack::IsolatedStack;
 use crate::stores::{someone, tweet_at};
 
 const AUTHORS: usize = 300;
 const CELEBRITIES: usize = 10;
 const PAGE: usize = 50;
-/// Every so many pages something is lost.
-const CALM: usize = 17;
+/// Once in so many pages, something is lost.
+const PAGES_BETWEEN_LOSSES: usize = 17;
 
 struct LongTimeline {
-    quiet: Quiet,
+    stack: IsolatedStack,
     me: UserId,
     celebrities: Vec<UserId>,
     /// Newest first.
@@ -29,15 +29,15 @@ struct LongTimeline {
 
 /// The tweets of all authors mixed, half a minute apart.
 async fn given_a_long_timeline() -> Option<LongTimeline> {
-    let quiet = Quiet::beside(Client::shared().await).await?;
+    let stack = IsolatedStack::beside(Client::shared().await).await?;
     let me = someone();
     let authors: Vec<UserId> = (0..AUTHORS + CELEBRITIES).map(|_| someone()).collect();
     let ids: Vec<u64> = authors.iter().map(|author| author.get()).collect();
-    quiet.tables.add_profiles(&ids).await;
-    quiet.tables.add_following(me.get(), &ids).await;
+    stack.tables.add_profiles(&ids).await;
+    stack.tables.add_following(me.get(), &ids).await;
     let (celebrities, normal) = authors.split_at(CELEBRITIES);
     for celebrity in celebrities {
-        quiet.tables.make_celebrity(celebrity.get()).await;
+        stack.tables.make_celebrity(celebrity.get()).await;
     }
     // A list keeps 800 of the 1,500 tweets that are pushed, and a feed 800 of 1,000. What the list does not keep lies at
     // the far end, mixed with celebrities' tweets that feeds do not keep: every page there costs a query per author.
@@ -56,31 +56,31 @@ async fn given_a_long_timeline() -> Option<LongTimeline> {
         .zip(0..)
         .map(|(author, n)| (author.get(), tweet_at(newest - n * 30_000, 0).get()))
         .collect();
-    quiet.tables.add_tweets(&tweets).await;
+    stack.tables.add_tweets(&tweets).await;
     let expected: Vec<TweetId> = tweets.iter().map(|(_, id)| TweetId::new(*id)).collect();
     assert_eq!(expected.len(), 11_500);
     Some(LongTimeline {
         me,
         celebrities: celebrities.to_vec(),
         expected,
-        quiet,
+        stack,
     })
 }
 
 impl LongTimeline {
-    /// Goes from the first page to the last. `between` is told how many tweets were met before each page, and says whether
-    /// it took something away.
+    /// Goes from the first page to the last. Before each page, `between` gets the number of tweets so far, and returns
+    /// whether it removed something.
     async fn expect_walk(&self, mut between: impl AsyncFnMut(usize) -> bool) {
         let started = Instant::now();
         let size = PageSize::parse(&PAGE.to_string()).expect("a size");
         let (mut met, mut below) = (0, None);
-        let mut home = self.quiet.home();
+        let mut home = self.stack.home();
         loop {
             if between(met).await {
                 // Another sandbox: what is lost in Redis is not found in memory.
-                home = self.quiet.home();
+                home = self.stack.home();
             }
-            let page = self.whole_page(&home, below, size).await;
+            let page = self.complete_page(&home, below, size).await;
             let shown: Vec<TweetId> = page.tweets.iter().map(|tweet| tweet.id).collect();
             let expected = &self.expected[met..self.expected.len().min(met + PAGE)];
             assert_eq!(shown, expected, "the page behind {met} tweets");
@@ -94,8 +94,8 @@ impl LongTimeline {
         println!("{met} tweets in {:?}", started.elapsed());
     }
 
-    /// Where the machine is so busy that the tables do not answer in time, the page says so, and a client asks again.
-    async fn whole_page(
+    /// A page that is complete. If a busy machine lets the tables answer too late, the page says so, and a client asks again.
+    async fn complete_page(
         &self,
         home: &HomeTimelines,
         below: Option<TweetId>,
@@ -103,17 +103,17 @@ impl LongTimeline {
     ) -> HomePage {
         for _ in 0..5 {
             let page = home.page(self.me, below, size, None).await;
-            let page = page.expect("a page, where no tag is known");
+            let page = page.expect("a page, because no tag was sent");
             if page.troubles.is_empty() {
                 return page;
             }
             println!("the page below {below:?} says {:?}", page.troubles);
         }
-        panic!("the page below {below:?} is never whole");
+        panic!("the page below {below:?} is never complete");
     }
 
     async fn lose(&self, keys: &[String]) {
-        let _: u64 = self.quiet.stores.redis(cmd("DEL").arg(keys)).await;
+        let _: u64 = self.stack.stores.redis(cmd("DEL").arg(keys)).await;
     }
 
     fn key(&self, name: &str) -> String {
@@ -126,7 +126,7 @@ impl LongTimeline {
     }
 
     async fn fill(&self) {
-        let (stores, redis) = (&self.quiet.stores, self.quiet.stores.redis.clone());
+        let (stores, redis) = (&self.stack.stores, self.stack.stores.redis.clone());
         let rebuilds = Rebuilds::new(&stores.aws, redis, stores.users(), &stores.config);
         let rebuilds = rebuilds.expect("a configuration");
         rebuilds.fill(self.me).await.expect("a list that is filled");
@@ -139,19 +139,19 @@ async fn a_walk_meets_each_of_11_500_tweets_once_whatever_is_lost_on_the_way() {
         return;
     };
     let mut losses = 0;
-    let timelines = long.quiet.stores.timelines();
+    let timelines = long.stack.stores.timelines();
     let list = long.key("home_timeline");
     long.expect_walk(async |met| {
         let page = met / PAGE;
-        if page % CALM == 1 {
-            // Whoever was rebuilding the list is through, or gone, and the rest of it is filled in.
-            // A list that was trimmed stays so until it is lost.
+        if page % PAGES_BETWEEN_LOSSES == 1 {
+            // The rebuild of the list has ended or was given up, and the rest of the list is filled in.
+            // A list that was trimmed stays trimmed until it is lost.
             let trimmed = [5, 13].contains(&losses).then(|| list.clone());
             let keys: Vec<String> = [long.key("rebuild")].into_iter().chain(trimmed).collect();
             long.lose(&keys).await;
             long.fill().await;
         }
-        if !page.is_multiple_of(CALM) {
+        if !page.is_multiple_of(PAGES_BETWEEN_LOSSES) {
             return false;
         }
         losses += 1;
@@ -169,9 +169,9 @@ async fn a_walk_meets_each_of_11_500_tweets_once_whatever_is_lost_on_the_way() {
             5 | 13 => {
                 let mut trim = cmd("LTRIM");
                 trim.arg(&list).arg(0).arg(199);
-                let _: String = long.quiet.stores.redis(&trim).await;
+                let _: String = long.stack.stores.redis(&trim).await;
             }
-            // Half rebuilt, by somebody who is still at it, and by somebody who is gone.
+            // Half rebuilt: at 7 the rebuild goes on, at 8 it was given up.
             7 | 8 => {
                 long.lose(&[list.clone(), long.key("rebuild")]).await;
                 let begun = timelines.begin_rebuild(long.me).await;

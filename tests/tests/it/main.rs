@@ -2,6 +2,7 @@
 //! binaries. `cargo build --workspace && cargo test -p roost-tests`; see the library for other targets.
 
 mod audit;
+mod catching_up;
 mod celebrities;
 mod cluster;
 mod contract;
@@ -10,18 +11,19 @@ mod dashboard;
 mod deletion;
 mod deployment;
 mod events;
+mod explanations;
 mod fan_out;
 mod faults;
 mod flush;
-mod freeze;
+mod frozen_sandboxes;
 mod interleavings;
+mod isolated_stack;
 mod limits;
 mod logs;
 mod long_walk;
-mod never_lies;
 mod polling;
-mod quiet;
 mod redelivery;
+mod redis_outages;
 mod stampede;
 mod stores;
 mod timeline;

@@ -1,18 +1,18 @@
-//! What it costs to ask whether there is anything new.
+//! The cost of asking whether there is anything new.
 
 use std::time::Duration;
 
-use roost_tests::{Client, DynamoProxy, Function, RedisProxy, events};
+use roost_tests::{Client, DynamoProxy, Function, RedisProxy, body_of, events};
 use serde_json::{Value, json};
 use shared::runtime::now_millis;
 
-use crate::quiet::Quiet;
+use crate::isolated_stack::IsolatedStack;
 use crate::stores::{someone, tweet_at};
 
 /// Longer than a sandbox keeps feeds in memory.
 const FORGOTTEN: Duration = Duration::from_millis(1_200);
 
-/// A function between proxies.
+/// A function, and the proxies that record what it asks of Redis and DynamoDB.
 struct Watched {
     function: Function,
     redis: RedisProxy,
@@ -20,15 +20,15 @@ struct Watched {
 }
 
 impl Watched {
-    fn start(quiet: &Quiet, name: &str) -> Self {
-        let redis = RedisProxy::before(&quiet.environment["REDIS_URL"]);
-        let dynamodb = DynamoProxy::start(&quiet.environment["AWS_ENDPOINT_URL_DYNAMODB"]);
+    fn start(stack: &IsolatedStack, name: &str) -> Self {
+        let redis = RedisProxy::before(&stack.environment["REDIS_URL"]);
+        let dynamodb = DynamoProxy::start(&stack.environment["AWS_ENDPOINT_URL_DYNAMODB"]);
         let changed = [
             ("REDIS_URL", redis.url.as_str()),
             ("AWS_ENDPOINT_URL_DYNAMODB", dynamodb.url.as_str()),
         ];
         Self {
-            function: Function::start_in(quiet.environment.clone(), name, &changed),
+            function: Function::start_in(stack.environment.clone(), name, &changed),
             redis,
             dynamodb,
         }
@@ -59,20 +59,20 @@ impl Watched {
 
 #[tokio::test]
 async fn asking_for_news_costs_two_round_trips_and_a_304_no_hydration() {
-    let Some(quiet) = Quiet::beside(Client::shared().await).await else {
+    let Some(stack) = IsolatedStack::beside(Client::shared().await).await else {
         return;
     };
     let (me, authors) = (someone(), [(); 30].map(|()| someone().get()));
     let subject = format!("test|polling|{me}");
-    quiet
+    stack
         .tables
         .add_subjects(&[(subject.clone(), me.get())])
         .await;
-    quiet.tables.add_profiles(&authors).await;
-    quiet.tables.add_following(me.get(), &authors).await;
+    stack.tables.add_profiles(&authors).await;
+    stack.tables.add_following(me.get(), &authors).await;
     // Every third one is pulled.
     for celebrity in authors.iter().step_by(3) {
-        quiet.tables.make_celebrity(*celebrity).await;
+        stack.tables.make_celebrity(*celebrity).await;
     }
     let newest = now_millis() - 60_000;
     let tweets: Vec<(u64, u64)> = (0..90)
@@ -83,16 +83,16 @@ async fn asking_for_news_costs_two_round_trips_and_a_304_no_hydration() {
             )
         })
         .collect();
-    quiet.tables.add_tweets(&tweets).await;
+    stack.tables.add_tweets(&tweets).await;
 
-    let news = Watched::start(&quiet, "home-timeline-new");
+    let news = Watched::start(&stack, "home-timeline-new");
     let asking = |since: u64| {
         let path = format!("/v1/home_timeline/new?since={since}");
         events::http_request("GET", &path, &subject)
     };
-    let pages = Watched::start(&quiet, "home-timeline");
+    let pages = Watched::start(&stack, "home-timeline");
     let reading = events::http_request("GET", "/v1/home_timeline?limit=20", &subject);
-    // The first of each finds out who asks, and fills what is missing.
+    // The first request to each looks the caller up, and fills what is missing.
     let first = pages.function.invoke(reading.clone());
     assert_eq!(first["statusCode"], 200, "{first}");
     news.function.invoke(asking(tweets[50].1));
@@ -101,8 +101,7 @@ async fn asking_for_news_costs_two_round_trips_and_a_304_no_hydration() {
         for &new in news_to_count {
             std::thread::sleep(pause);
             let (answer, round_trips) = news.invoke_cheaply(&asking(tweets[new].1));
-            let body: Value =
-                serde_json::from_str(answer["body"].as_str().unwrap_or_default()).expect("JSON");
+            let body = body_of(&answer, 200);
             assert_eq!(body["count"], json!(new), "{body}");
             assert_eq!(body["complete"], json!(true), "{body}");
             assert!(

@@ -1,29 +1,26 @@
-//! Reading the home timeline: I1, I2, I3 and I5 as one reader meets them.
+//! Reading the home timeline as one reader does: nothing is missing (I1) or there twice (I2), nothing unfollowed or deleted
+//! is shown (I3), and everything is in order (I5).
 
 use std::time::{Duration, Instant};
 
 use roost_tests::{
-    Client, PATIENCE, Target, Tweet, User, eventually, expect_timeline, ids, in_parallel,
+    Client, PATIENCE, Target, Tweet, User, expect_oracle, expect_timeline, ids, in_parallel,
     newest_first, throughout,
 };
 
 /// How fast a follower who reads has to see a tweet on a local cloud, in the median.
 const DELIVERY_MEDIAN: Duration = Duration::from_millis(500);
 
-/// Waits until the whole timeline is this, and no other.
-async fn settled(reader: &User, expected: &[Tweet]) {
-    let expected = ids(expected);
-    eventually(PATIENCE, "the timeline is complete", || async {
-        expect_timeline(&reader.try_walk(100).await?, &expected)
+/// For this long, nothing of the author is on the reader's first page.
+async fn expect_hidden(reader: &User, author: &User, time: Duration) {
+    throughout(time, "the author stays hidden", || async {
+        let page = reader.newest().await.data;
+        match page.iter().find(|tweet| tweet.author_id == author.id) {
+            Some(tweet) => Err(format!("{} of {} is shown", tweet.id, author.handle)),
+            None => Ok(()),
+        }
     })
     .await;
-}
-
-fn expect_hidden(page: &[Tweet], author: &User) -> Result<(), String> {
-    match page.iter().find(|tweet| tweet.author_id == author.id) {
-        Some(tweet) => Err(format!("{} of {} is shown", tweet.id, author.handle)),
-        None => Ok(()),
-    }
 }
 
 #[track_caller]
@@ -52,11 +49,7 @@ async fn the_timeline_of_somebody_new_is_empty_and_complete() {
 #[tokio::test]
 async fn a_follower_sees_a_tweet() {
     let roost = Client::shared().await;
-    let (ada, bob, eve) = (
-        roost.sign_up("ada").await,
-        roost.sign_up("bob").await,
-        roost.sign_up("eve").await,
-    );
+    let [ada, bob, eve] = roost.sign_up_each(["ada", "bob", "eve"]).await;
     bob.follow(&ada).await;
     for reader in [&bob, &eve] {
         reader.newest().await;
@@ -64,7 +57,7 @@ async fn a_follower_sees_a_tweet() {
 
     let tweet = ada.post("hello").await;
 
-    settled(&bob, std::slice::from_ref(&tweet)).await;
+    bob.eventually_sees(&[tweet.id]).await;
     assert_eq!(bob.newest().await.data, [tweet]);
     assert_eq!(
         eve.newest().await.data,
@@ -76,7 +69,7 @@ async fn a_follower_sees_a_tweet() {
 #[tokio::test]
 async fn a_follower_who_never_read_sees_what_was_posted_before() {
     let roost = Client::shared().await;
-    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     bob.follow(&ada).await;
     let posted = ada.post_many(3, 1).await;
 
@@ -120,10 +113,10 @@ async fn a_tweet_reaches_a_reading_follower_fast() {
         return roost_tests::skip("how fast a deployment is depends on where it is called from");
     }
     let roost = Client::alone().await;
-    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     bob.follow(&ada).await;
     let warm_up = ada.post("warm up").await;
-    settled(&bob, &[warm_up]).await;
+    bob.eventually_sees(&[warm_up.id]).await;
 
     let mut times = Vec::new();
     for n in 0..20 {
@@ -148,57 +141,44 @@ async fn a_tweet_reaches_a_reading_follower_fast() {
 #[tokio::test]
 async fn an_unfollowed_author_is_hidden_at_once_and_for_good() {
     let roost = Client::shared().await;
-    let (ada, bob, eve) = (
-        roost.sign_up("ada").await,
-        roost.sign_up("bob").await,
-        roost.sign_up("eve").await,
-    );
+    let [ada, bob, eve] = roost.sign_up_each(["ada", "bob", "eve"]).await;
     bob.follow(&ada).await;
     bob.follow(&eve).await;
     let mut kept = eve.post_many(3, 1).await;
     let hidden = ada.post_many(5, 1).await;
-    settled(&bob, &newest_first([kept.clone(), hidden].concat())).await;
+    bob.eventually_sees(&ids(&newest_first([kept.clone(), hidden].concat())))
+        .await;
 
     bob.unfollow(&ada).await;
 
     assert_timeline(&bob.walk(2).await, &kept);
     ada.post_many(3, 1).await;
     kept.insert(0, eve.post("still here").await);
-    throughout(
-        Duration::from_secs(2),
-        "the author stays hidden",
-        || async { expect_hidden(&bob.newest().await.data, &ada) },
-    )
-    .await;
-    settled(&bob, &kept).await;
+    expect_hidden(&bob, &ada, Duration::from_secs(2)).await;
+    bob.eventually_sees(&ids(&kept)).await;
 }
 
 #[tokio::test]
 async fn a_tweet_on_its_way_does_not_arrive_after_an_unfollow() {
     let roost = Client::shared().await;
-    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     bob.newest().await;
 
     for _ in 0..6 {
         bob.follow(&ada).await;
         ada.post("on its way").await;
         bob.unfollow(&ada).await;
-        throughout(
-            Duration::from_millis(400),
-            "the author stays hidden",
-            || async { expect_hidden(&bob.newest().await.data, &ada) },
-        )
-        .await;
+        expect_hidden(&bob, &ada, Duration::from_millis(400)).await;
     }
 }
 
 #[tokio::test]
 async fn following_again_brings_everything_back() {
     let roost = Client::shared().await;
-    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     bob.follow(&ada).await;
     let before = ada.post_many(4, 1).await;
-    settled(&bob, &before).await;
+    bob.eventually_sees(&ids(&before)).await;
     bob.unfollow(&ada).await;
     assert_eq!(bob.newest().await.data, []);
     let meanwhile = ada.post_many(2, 1).await;
@@ -206,15 +186,15 @@ async fn following_again_brings_everything_back() {
     bob.follow(&ada).await;
 
     let mut expected = [meanwhile, before].concat();
-    settled(&bob, &expected).await;
+    bob.eventually_sees(&ids(&expected)).await;
     expected.insert(0, ada.post("and on").await);
-    settled(&bob, &expected).await;
+    bob.eventually_sees(&ids(&expected)).await;
 }
 
 #[tokio::test]
 async fn following_and_unfollowing_in_quick_succession_ends_as_the_last_one_says() {
     let roost = Client::shared().await;
-    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     let posted = ada.post_many(3, 1).await;
     bob.newest().await;
 
@@ -222,15 +202,10 @@ async fn following_and_unfollowing_in_quick_succession_ends_as_the_last_one_says
         bob.follow(&ada).await;
         bob.unfollow(&ada).await;
     }
-    throughout(
-        Duration::from_secs(1),
-        "the author stays hidden",
-        || async { expect_hidden(&bob.newest().await.data, &ada) },
-    )
-    .await;
+    expect_hidden(&bob, &ada, Duration::from_secs(1)).await;
 
     bob.follow(&ada).await;
-    settled(&bob, &posted).await;
+    bob.eventually_sees(&ids(&posted)).await;
     throughout(Duration::from_secs(1), "the author stays", || async {
         expect_timeline(&bob.newest().await.data, &ids(&posted))
     })
@@ -240,10 +215,10 @@ async fn following_and_unfollowing_in_quick_succession_ends_as_the_last_one_says
 #[tokio::test]
 async fn a_deleted_tweet_is_hidden_at_once() {
     let roost = Client::shared().await;
-    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     bob.follow(&ada).await;
     let mut posted = ada.post_many(6, 1).await;
-    settled(&bob, &posted).await;
+    bob.eventually_sees(&ids(&posted)).await;
     ada.newest().await;
 
     for position in [0, 2, 3] {
@@ -265,7 +240,7 @@ async fn a_deleted_tweet_is_hidden_at_once() {
 #[tokio::test]
 async fn a_tweet_deleted_on_its_way_never_shows_up() {
     let roost = Client::shared().await;
-    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     bob.follow(&ada).await;
     bob.newest().await;
 
@@ -290,11 +265,7 @@ async fn a_tweet_deleted_on_its_way_never_shows_up() {
 #[tokio::test]
 async fn a_follow_brings_older_tweets_into_an_existing_timeline() {
     let roost = Client::shared().await;
-    let (ada, bob, eve) = (
-        roost.sign_up("ada").await,
-        roost.sign_up("bob").await,
-        roost.sign_up("eve").await,
-    );
+    let [ada, bob, eve] = roost.sign_up_each(["ada", "bob", "eve"]).await;
     bob.follow(&eve).await;
     let mut posted = Vec::new();
     for _ in 0..5 {
@@ -308,12 +279,12 @@ async fn a_follow_brings_older_tweets_into_an_existing_timeline() {
             .cloned()
             .collect(),
     );
-    settled(&bob, &of_eve).await;
+    bob.eventually_sees(&ids(&of_eve)).await;
 
     bob.follow(&ada).await;
 
     let expected = newest_first(posted);
-    settled(&bob, &expected).await;
+    bob.eventually_sees(&ids(&expected)).await;
     assert_timeline(&bob.walk(3).await, &expected);
 }
 
@@ -327,9 +298,9 @@ async fn a_page_names_each_of_its_authors_once() {
     for n in 0..9 {
         posted.push(authors[n % 3].post(&format!("number {n}")).await);
     }
-    settled(&reader, &newest_first(posted)).await;
+    reader.eventually_sees(&ids(&newest_first(posted))).await;
 
-    // That includes.users are the authors, newest_id and oldest_id the ends, is checked on every page there is.
+    // Every page that a test reads is checked for more: includes.users are its authors, newest_id and oldest_id its ends.
     let page = reader.home(4, None).await;
     assert_eq!(page.includes.users.len(), 3);
     for user in &page.includes.users {
@@ -355,7 +326,7 @@ async fn a_walk_in_small_pages_meets_every_tweet_once_also_while_new_ones_arrive
         .concat();
     let expected = newest_first(posted);
     assert_eq!(expected.len(), 600);
-    settled(&reader, &expected).await;
+    reader.eventually_sees(&ids(&expected)).await;
 
     assert_timeline(&reader.walk(7).await, &expected);
 
@@ -372,17 +343,15 @@ async fn a_walk_in_small_pages_meets_every_tweet_once_also_while_new_ones_arrive
         }
     }
     assert_timeline(&met, &expected);
-    settled(&reader, &[newest_first(newer), expected].concat()).await;
+    reader
+        .eventually_sees(&ids(&[newest_first(newer), expected].concat()))
+        .await;
 }
 
 #[tokio::test]
-async fn pages_stay_full_where_many_tweets_were_deleted() {
+async fn pages_stay_full_although_many_tweets_were_deleted() {
     let roost = Client::shared().await;
-    let (ada, bob, eve) = (
-        roost.sign_up("ada").await,
-        roost.sign_up("bob").await,
-        roost.sign_up("eve").await,
-    );
+    let [ada, bob, eve] = roost.sign_up_each(["ada", "bob", "eve"]).await;
     for author in [&ada, &eve] {
         bob.follow(author).await;
     }
@@ -390,10 +359,9 @@ async fn pages_stay_full_where_many_tweets_were_deleted() {
     let older = eve.post_many(20, 4).await;
     let deleted = ada.post_many(130, 4).await;
     let newer = eve.post_many(10, 4).await;
-    settled(
-        &bob,
-        &[newer.clone(), deleted.clone(), older.clone()].concat(),
-    )
+    bob.eventually_sees(&ids(
+        &[newer.clone(), deleted.clone(), older.clone()].concat()
+    ))
     .await;
 
     // All but every thirteenth of those in the middle.
@@ -417,23 +385,19 @@ async fn pages_stay_full_where_many_tweets_were_deleted() {
 #[tokio::test]
 async fn a_timeline_longer_than_the_cache_keeps_leads_to_the_very_first_tweet() {
     let roost = Client::shared().await;
-    let (ada, bob, late) = (
-        roost.sign_up("ada").await,
-        roost.sign_up("bob").await,
-        roost.sign_up("late").await,
-    );
+    let [ada, bob, late] = roost.sign_up_each(["ada", "bob", "late"]).await;
     bob.follow(&ada).await;
     bob.newest().await;
     let first = bob.post("the very first").await;
     let posted = ada.post_many(900, 8).await;
     let expected = [posted, vec![first.clone()]].concat();
-    settled(&bob, &expected).await;
+    bob.eventually_sees(&ids(&expected)).await;
     assert_timeline(&bob.walk(33).await, &expected);
 
-    // A list that said that it holds everything is given more than it can hold.
+    // This list holds everything there is, which is nothing. Then it is given more than it can hold.
     late.newest().await;
     late.follow(&ada).await;
-    settled(&late, &expected[..900]).await;
+    late.eventually_sees(&ids(&expected[..900])).await;
 }
 
 #[tokio::test]
@@ -455,8 +419,9 @@ async fn timelines_are_what_the_tables_say() {
 
     in_parallel(
         6,
-        steps.into_iter().map(|(action, who, other)| {
-            let (user, other) = (&people[who], &people[(who + 1 + other) % 8]);
+        steps.into_iter().map(|(action, user, distance)| {
+            let other = &people[(user + 1 + distance) % 8];
+            let user = &people[user];
             async move {
                 match action {
                     0..4 => user.follow(other).await,
@@ -473,15 +438,5 @@ async fn timelines_are_what_the_tables_say() {
     .await;
 
     println!("seed {seed}");
-    for user in &people {
-        eventually(
-            PATIENCE,
-            &format!("the timeline of {} is the oracle's", user.handle),
-            || async {
-                let expected = tables.home_timeline_of(user.id).await;
-                expect_timeline(&user.try_walk(9).await?, &expected)
-            },
-        )
-        .await;
-    }
+    expect_oracle(&tables, &people, 9, PATIENCE).await;
 }

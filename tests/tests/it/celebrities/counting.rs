@@ -1,12 +1,13 @@
-//! Followers are what makes a celebrity, so they are counted to the last one.
+//! The number of followers decides whether an author is a celebrity, so it is exact (I4).
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use roost_tests::{Client, Tables, eventually, expect_equal, in_parallel};
-use serde_json::json;
+use roost_tests::{
+    Client, PATIENCE, Tables, events, eventually, expect_equal, expect_followers, in_parallel,
+};
 
-use super::{cloud, expect_followers, expect_settled};
+use super::{cloud, expect_settled};
 
 const BURST: u64 = 10_000;
 const BURST_LIMIT: Duration = Duration::from_secs(90);
@@ -16,15 +17,12 @@ const UNITS: u64 = 2;
 
 #[tokio::test]
 async fn a_burst_of_10000_follows_ends_with_the_exact_count() {
-    let Some(cloud) = cloud("1000000", "5000").await else {
+    let Some((cloud, tables, _)) = cloud("1000000", "5000").await else {
         return;
     };
     let roost = cloud.client();
-    let Some(tables) = roost.tables().await else {
-        return;
-    };
     let star = roost.sign_up("star").await;
-    // People with a row but without a token: what counting meets is what it meets after 10,000 sign-ups.
+    // People with a row but without a token. To the counting function they are like 10,000 people who signed up.
     let followers: Vec<u64> = (1..=BURST).map(|n| star.id - (n << 8)).collect();
     tables.add_profiles(&followers).await;
 
@@ -64,7 +62,7 @@ async fn a_burst_of_10000_follows_ends_with_the_exact_count() {
         let counts = tables.counts_of(*fan).await;
         assert_eq!((counts.followers, counts.following), (0, 1), "{fan}");
     }
-    // Exact also means that it stays so.
+    // The count stays exact.
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(tables.counts_of(star.id).await.followers, BURST);
     let edges: BTreeSet<_> = tables.followers_of(star.id).await;
@@ -72,14 +70,13 @@ async fn a_burst_of_10000_follows_ends_with_the_exact_count() {
 }
 
 async fn reconcile(roost: &Client) {
-    let event = json!({ "detail-type": "Scheduled Event", "source": "aws.events", "detail": {} });
     roost
-        .invoke("reconcile-counts", &event)
+        .invoke("reconcile-counts", &events::scheduled())
         .await
         .expect("a local cloud invokes functions");
 }
 
-/// Everything a reconciliation could change.
+/// Everything that a reconciliation could change.
 async fn state(
     tables: &Tables,
     users: &[u64],
@@ -95,20 +92,17 @@ async fn state(
 
 #[tokio::test]
 async fn reconciliation_repairs_a_count_that_drifted() {
-    let Some(cloud) = cloud("50", "100").await else {
+    let Some((cloud, tables, _)) = cloud("50", "100").await else {
         return;
     };
     let roost = cloud.client();
-    let Some(tables) = roost.tables().await else {
-        return;
-    };
-    let (drifted, intact) = (roost.sign_up("drift").await, roost.sign_up("sound").await);
+    let [drifted, intact] = roost.sign_up_each(["drift", "sound"]).await;
     let fans = roost.sign_up_many("fan", 7).await;
     for user in [&drifted, &intact] {
         in_parallel(7, fans.iter().map(|fan| fan.follow(user))).await;
         expect_followers(user, 7).await;
     }
-    eventually(super::PATIENCE, "all is counted", || async {
+    eventually(PATIENCE, "all is counted", || async {
         for fan in &fans {
             fan.expect_counts(0, 2).await?;
         }
@@ -124,7 +118,7 @@ async fn reconciliation_repairs_a_count_that_drifted() {
     assert_eq!(
         state(&tables, &[drifted.id]).await,
         wrong,
-        "what differs may still be on its way"
+        "a difference that is seen once may still be on its way"
     );
     reconcile(roost).await;
     assert_eq!(tables.counts_of(drifted.id).await.followers, 7);
@@ -132,25 +126,22 @@ async fn reconciliation_repairs_a_count_that_drifted() {
     assert_eq!(
         state(&tables, &everybody).await,
         others,
-        "who was right is left alone"
+        "a right count is left alone"
     );
 
-    // And it goes on from the right count.
+    // The next change starts from the right count.
     fans[0].unfollow(&drifted).await;
     expect_followers(&drifted, 6).await;
 }
 
-/// A count that is about to be repaired says nothing about who is a celebrity.
+/// A wrong count must not decide whether an author is a celebrity.
 #[tokio::test]
 async fn a_count_that_drifted_does_not_flip_a_tier_on_its_repair() {
-    let Some(cloud) = cloud("5", "100").await else {
+    let Some((cloud, tables, _)) = cloud("5", "100").await else {
         return;
     };
     let roost = cloud.client();
-    let Some(tables) = roost.tables().await else {
-        return;
-    };
-    let (star, normal) = (roost.sign_up("star").await, roost.sign_up("plain").await);
+    let [star, normal] = roost.sign_up_each(["star", "plain"]).await;
     let fans = roost.sign_up_many("fan", 6).await;
     in_parallel(6, fans.iter().map(|fan| fan.follow(&star))).await;
     expect_settled(&tables, &star, "celebrity", 1).await;

@@ -1,10 +1,12 @@
-//! Redis is a cache, also of who is a celebrity: any key may go at any moment.
+//! Redis is a cache, also of authors' tiers: any key may be evicted at any moment (I6, I8).
 
 use std::time::{Duration, Instant};
 
-use roost_tests::{Cache, PATIENCE, Tables, User, eventually, expect_timeline, in_parallel, keys};
+use roost_tests::{
+    Cache, PATIENCE, Tables, User, eventually, expect_oracle, expect_timeline, in_parallel, keys,
+};
 
-use super::{VISIBLE_WITHIN, cloud, expect_oracle, expect_settled};
+use super::{VISIBLE_WITHIN, cloud, expect_settled};
 
 /// Sandboxes keep a feed in memory for about a second.
 const REMEMBERED: Duration = Duration::from_millis(1_200);
@@ -18,7 +20,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Every key that the scene has to do with, but for what only says how a tweet or a profile looks.
+    /// Every key of the scene, except the cards of tweets and profiles.
     fn keys(&self) -> Vec<String> {
         let Self {
             star,
@@ -42,7 +44,8 @@ impl Scene {
         self.cache.ask::<usize>(&["DEL", key]).await;
     }
 
-    /// For each key: it goes, and the very next read has everything; a tweet is posted, and soon that is there, too.
+    /// For each key: it is evicted, and the very next read has everything. Then it is evicted again, a tweet is posted, and
+    /// soon the tweet is there, too.
     async fn lose_each_key(&self, step: &str) {
         let Self {
             tables,
@@ -84,7 +87,7 @@ impl Scene {
         expect_oracle(tables, [star, normal], 50, VISIBLE_WITHIN).await;
     }
 
-    /// While a flip is under way: keys go one after the other, and nothing stays missing.
+    /// While a flip is under way, keys are evicted one after the other. In the end nothing is missing.
     async fn lose_keys_during(&self, flip: &str, tier: &str, epoch: u64) {
         let mut rounds = 0;
         let started = Instant::now();
@@ -99,7 +102,10 @@ impl Scene {
             if now.is_some_and(|now| now.name == tier && now.epoch == epoch) {
                 break;
             }
-            assert!(started.elapsed() < PATIENCE, "{flip}: no end in sight");
+            assert!(
+                started.elapsed() < PATIENCE,
+                "{flip}: the tier has not settled"
+            );
         }
         println!("{flip}: every key lost {rounds} times");
         let everybody = [&self.reader, &self.star, &self.normal];
@@ -109,13 +115,10 @@ impl Scene {
 
 #[tokio::test]
 async fn evicting_any_single_key_changes_nothing_a_reader_sees() {
-    let Some(cloud) = cloud("5", "2").await else {
+    let Some((cloud, tables, cache)) = cloud("5", "2").await else {
         return;
     };
     let roost = cloud.client();
-    let (Some(tables), Some(cache)) = (roost.tables().await, roost.cache().await) else {
-        return;
-    };
     let scene = Scene {
         tables,
         cache,
@@ -135,7 +138,7 @@ async fn evicting_any_single_key_changes_nothing_a_reader_sees() {
         reader.follow(author).await;
         author.post_many(3, 1).await;
     }
-    // One who is followed by the reader follows the star, too.
+    // The normal author, whom the reader follows, follows the star, too.
     normal.follow(star).await;
     expect_oracle(&scene.tables, [reader, normal], 50, PATIENCE).await;
 

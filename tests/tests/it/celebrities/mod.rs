@@ -1,4 +1,5 @@
-//! Celebrities are pulled, everybody else is pushed, and no reader can tell which.
+//! Tweets of celebrities are pulled, those of everybody else are pushed, and no reader can tell which. An author flips once
+//! per epoch, and epochs only grow (I10).
 
 mod counting;
 mod evictions;
@@ -9,8 +10,9 @@ use std::time::Duration;
 
 use roost_tests::events::{Flip, caught_flips};
 use roost_tests::{
-    Client, LocalCloud, PATIENCE, Tables, Tweet, User, eventually, expect_equal, expect_timeline,
-    ids, in_parallel, keys, throughout,
+    Cache, Client, LocalCloud, PATIENCE, Tables, Tweet, User, eventually, expect_equal,
+    expect_followers, expect_oracle, expect_tier, expect_timeline, ids, in_parallel, keys,
+    throughout,
 };
 
 /// How long a tweet of a celebrity may take: readers keep a feed in memory for a second.
@@ -25,9 +27,9 @@ const DEMOTED: Flip = Flip {
     is_celebrity: false,
 };
 
-/// A local cloud where so many followers make a celebrity, from one moment to the next.
-async fn cloud(threshold: &str, page_size: &str) -> Option<LocalCloud> {
-    LocalCloud::for_test(&[
+/// A local cloud where so many followers make a celebrity, without a dwell time.
+async fn cloud(threshold: &str, page_size: &str) -> Option<(LocalCloud, Tables, Cache)> {
+    LocalCloud::with_stores(&[
         ("CELEBRITY_THRESHOLD", threshold),
         ("TIER_DWELL_SECONDS", "0"),
         ("FAN_OUT_PAGE_SIZE", page_size),
@@ -38,44 +40,7 @@ async fn cloud(threshold: &str, page_size: &str) -> Option<LocalCloud> {
 
 /// Waits until the flip is over and every follower has been told.
 async fn expect_settled(tables: &Tables, user: &User, tier: &str, epoch: u64) {
-    settles_within(PATIENCE, tables, user, tier, epoch).await;
-}
-
-async fn settles_within(limit: Duration, tables: &Tables, user: &User, tier: &str, epoch: u64) {
-    eventually(limit, &format!("the tier settles as {tier}"), || async {
-        let found = tables.tier_of(user.id).await;
-        let found = found.as_ref().map(|tier| (tier.name.as_str(), tier.epoch));
-        expect_equal("tier and epoch", found, Some((tier, epoch)))?;
-        let shown = user.profile().await.is_celebrity;
-        expect_equal("is_celebrity", shown, tier == "celebrity")
-    })
-    .await;
-}
-
-/// Waits until everybody's timeline is what the tables say.
-async fn expect_oracle<'a>(
-    tables: &Tables,
-    people: impl IntoIterator<Item = &'a User>,
-    limit: usize,
-    within: Duration,
-) {
-    let checks = people.into_iter().map(|user| async move {
-        let expected = tables.home_timeline_of(user.id).await;
-        eventually(
-            within,
-            &format!("the timeline of {} is the oracle's", user.handle),
-            || async { expect_timeline(&user.try_walk(limit).await?, &expected) },
-        )
-        .await;
-    });
-    in_parallel(6, checks).await;
-}
-
-async fn expect_followers(user: &User, count: i64) {
-    eventually(PATIENCE, "followers are counted", || async {
-        expect_equal("follower_count", user.profile().await.follower_count, count)
-    })
-    .await;
+    expect_tier(tables, user, tier, epoch, PATIENCE).await;
 }
 
 fn of<'a>(page: &'a [Tweet], author: &User) -> Vec<&'a Tweet> {
@@ -86,13 +51,10 @@ fn of<'a>(page: &'a [Tweet], author: &User) -> Vec<&'a Tweet> {
 
 #[tokio::test]
 async fn a_celebritys_tweet_costs_one_write_and_reaches_every_follower() {
-    let Some(cloud) = cloud("50", "7").await else {
+    let Some((cloud, tables, cache)) = cloud("50", "7").await else {
         return;
     };
     let roost = cloud.client();
-    let (Some(tables), Some(cache)) = (roost.tables().await, roost.cache().await) else {
-        return;
-    };
     let star = roost.sign_up("star").await;
     let normal = roost.sign_up_many("plain", 2).await;
     let followers = roost.sign_up_many("fan", 60).await;
@@ -173,13 +135,10 @@ async fn a_celebritys_tweet_costs_one_write_and_reaches_every_follower() {
 
 #[tokio::test]
 async fn swaying_between_49_and_51_followers_flips_once() {
-    let Some(cloud) = cloud("50", "100").await else {
+    let Some((cloud, tables, _)) = cloud("50", "100").await else {
         return;
     };
     let roost = cloud.client();
-    let Some(tables) = roost.tables().await else {
-        return;
-    };
     let star = roost.sign_up("star").await;
     let people = roost.sign_up_many("fan", 51).await;
     let (faithful, fickle) = people.split_at(49);
@@ -220,16 +179,13 @@ async fn ten_celebrities(roost: &Client, tables: &Tables) -> (Vec<User>, Vec<Twe
 #[tokio::test]
 async fn a_new_user_who_follows_ten_celebrities_sees_them_on_the_first_read_and_an_unfollowed_one_vanishes_at_once()
  {
-    let Some(cloud) = cloud("3", "7").await else {
+    let Some((cloud, tables, _)) = cloud("3", "7").await else {
         return;
     };
     let roost = cloud.client();
-    let Some(tables) = roost.tables().await else {
-        return;
-    };
     let (celebrities, expected) = ten_celebrities(roost, &tables).await;
     // One has a timeline already, so that a follow has to be applied to it.
-    let (newcomer, reader) = (roost.sign_up("new").await, roost.sign_up("reader").await);
+    let [newcomer, reader] = roost.sign_up_each(["new", "reader"]).await;
     reader.newest().await;
     for follower in [&newcomer, &reader] {
         in_parallel(8, celebrities.iter().map(|star| follower.follow(star))).await;

@@ -1,11 +1,11 @@
-//! What one read of somebody who follows many celebrities costs.
+//! The cost of one read if the reader follows many celebrities.
 
 use std::time::Duration;
 
 use roost_tests::{
-    Function, PATIENCE, RedisProxy, events, eventually, ids, in_parallel, newest_first,
+    Function, PATIENCE, RedisProxy, body_of, events, eventually, expect_equal, ids, in_parallel,
+    newest_first, page_ids,
 };
-use serde_json::Value;
 
 use super::cloud;
 
@@ -14,21 +14,6 @@ const ROUND_TRIPS: usize = 3;
 /// Longer than a sandbox keeps feeds in memory.
 const FORGOTTEN: Duration = Duration::from_millis(1_200);
 
-/// The ids on the page of a function's answer.
-fn page(answer: &Value) -> Vec<u64> {
-    assert_eq!(answer["statusCode"], 200, "{answer}");
-    let body: Value = answer["body"]
-        .as_str()
-        .and_then(|body| serde_json::from_str(body).ok())
-        .expect("a page");
-    let tweets = body["data"].as_array().expect("tweets");
-    tweets
-        .iter()
-        .map(|tweet| tweet["id"].as_str().and_then(|id| id.parse().ok()))
-        .map(|id| id.expect("an id"))
-        .collect()
-}
-
 fn feeds_read(round_trips: &[String]) -> Vec<usize> {
     let count = |asked: &String| asked.matches("ZREVRANGEBYSCORE").count();
     round_trips.iter().map(count).collect()
@@ -36,13 +21,10 @@ fn feeds_read(round_trips: &[String]) -> Vec<usize> {
 
 #[tokio::test]
 async fn two_hundred_celebrities_cost_three_round_trips() {
-    let Some(cloud) = cloud("1", "100").await else {
+    let Some((cloud, tables, _)) = cloud("1", "100").await else {
         return;
     };
     let roost = cloud.client();
-    let Some(tables) = roost.tables().await else {
-        return;
-    };
     let reader = roost.sign_up("reader").await;
     let celebrities = roost.sign_up_many("star", CELEBRITIES).await;
     in_parallel(8, celebrities.iter().map(|star| reader.follow(star))).await;
@@ -58,7 +40,7 @@ async fn two_hundred_celebrities_cost_three_round_trips() {
             .flatten()
             .filter(|tier| tier.name == "celebrity")
             .count();
-        roost_tests::expect_equal("celebrities", settled, CELEBRITIES)
+        expect_equal("celebrities", settled, CELEBRITIES)
     })
     .await;
     assert_eq!(reader.walk(100).await.len(), 2 * CELEBRITIES);
@@ -67,7 +49,7 @@ async fn two_hundred_celebrities_cost_three_round_trips() {
     let home_timeline = Function::start(&cloud, "home-timeline", &[("REDIS_URL", &proxy.url)]);
     let event = events::http("GET", "/v1/home_timeline?limit=20", &reader.subject(), None);
     let read = |what: &str| {
-        let shown = page(&home_timeline.invoke(event.clone()));
+        let shown = page_ids(&body_of(&home_timeline.invoke(event.clone()), 200));
         assert_eq!(shown, newest, "{what}");
         let round_trips = proxy.take_round_trips();
         println!(
@@ -78,7 +60,7 @@ async fn two_hundred_celebrities_cost_three_round_trips() {
         round_trips
     };
 
-    // It connects, finds out who the reader is, and fills what is missing.
+    // The first read connects, looks the reader up, and fills what is missing.
     let cold = read("cold");
     assert!(!cold.is_empty(), "the proxy sees nothing");
     let warm = read("warm");

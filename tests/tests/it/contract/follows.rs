@@ -5,7 +5,7 @@ use super::UNKNOWN_ID;
 #[tokio::test]
 async fn following_twice_is_following_once() {
     let roost = Client::shared().await;
-    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
 
     ada.follow(&bob).await;
     ada.follow(&bob).await;
@@ -31,7 +31,7 @@ async fn following_twice_is_following_once() {
 #[tokio::test]
 async fn unfollowing_twice_is_unfollowing_once() {
     let roost = Client::shared().await;
-    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     ada.follow(&bob).await;
 
     ada.unfollow(&bob).await;
@@ -75,7 +75,7 @@ async fn nobody_follows_somebody_unknown() {
 #[tokio::test]
 async fn a_204_has_no_body() {
     let roost = Client::shared().await;
-    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
 
     for method in [Method::POST, Method::DELETE] {
         let answer = ada

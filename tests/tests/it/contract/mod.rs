@@ -1,4 +1,4 @@
-//! What clients may rely on: every row of the API's table, and every way to be refused.
+//! What clients may rely on: every endpoint, and every way in which a request is refused.
 
 mod follows;
 mod pages;
@@ -6,13 +6,20 @@ mod requests;
 mod tweets;
 mod users;
 
+use roost_tests::{Answer, Client, Method};
 use serde_json::Value;
 
-/// Ids that are none, in a path.
+/// Texts that are not ids, in a path.
 const BAD_IDS: [&str; 6] = ["abc", "-1", "18446744073709551616", "+5", "1.5", "%20"];
 
 /// A well-formed id that nobody has: the first of all, long before any was made.
 const UNKNOWN_ID: &str = "1";
+
+/// The answer to a request for the profile of the bearer of this token.
+async fn get_me(roost: &Client, token: &str) -> Answer {
+    let call = roost.call(Method::GET, "/v1/users/me");
+    call.token(token).send().await
+}
 
 /// `2026-01-02T03:04:05.678Z`, with or without the fraction.
 #[track_caller]

@@ -77,8 +77,7 @@ async fn pages_of_tweets_are_newest_first_and_have_each_once() {
 #[tokio::test]
 async fn the_last_page_leads_nowhere() {
     let roost = Client::shared().await;
-    let ada = roost.sign_up("ada").await;
-    let fan = roost.sign_up("fan").await;
+    let [ada, fan] = roost.sign_up_each(["ada", "fan"]).await;
     fan.follow(&ada).await;
     ada.post("one").await;
 

@@ -1,9 +1,9 @@
-//! What every endpoint has in common: who asks, and whether the request can be read.
+//! What every endpoint has in common: the caller is known, and the request can be read.
 
 use roost_tests::{Client, Method, PATIENCE, eventually, expect_equal, skip};
 use serde_json::json;
 
-use super::UNKNOWN_ID;
+use super::{UNKNOWN_ID, get_me};
 
 /// Every route, with a body that would do.
 fn routes() -> Vec<(Method, String, String)> {
@@ -90,38 +90,23 @@ async fn a_token_with_a_wrong_signature_is_no_token() {
         &signature[..middle],
         &signature[middle + 1..]
     );
-    roost
-        .call(Method::GET, "/v1/users/me")
-        .token(&ada.token)
-        .send()
-        .await
-        .expect(200);
+    get_me(&roost, &ada.token).await.expect(200);
 
     for token in [&forged, claims, "nonsense", ""] {
-        roost
-            .call(Method::GET, "/v1/users/me")
-            .token(token)
-            .send()
-            .await
-            .expect_refusal(401);
+        get_me(&roost, token).await.expect_refusal(401);
     }
 }
 
 #[tokio::test]
 async fn a_token_made_out_to_somebody_else_keeps_its_own_signature_only() {
     let roost = Client::shared().await;
-    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     let parts = |token: &str| token.split('.').map(str::to_owned).collect::<Vec<_>>();
     let (of_ada, of_bob) = (parts(&ada.token), parts(&bob.token));
 
     let swapped = format!("{}.{}.{}", of_ada[0], of_bob[1], of_ada[2]);
 
-    roost
-        .call(Method::GET, "/v1/users/me")
-        .token(&swapped)
-        .send()
-        .await
-        .expect_refusal(401);
+    get_me(&roost, &swapped).await.expect_refusal(401);
 }
 
 #[tokio::test]
@@ -132,12 +117,7 @@ async fn an_expired_token_is_no_token() {
     }
     let token = roost.expired_token("somebody").await;
 
-    roost
-        .call(Method::GET, "/v1/users/me")
-        .token(&token)
-        .send()
-        .await
-        .expect_refusal(401);
+    get_me(&roost, &token).await.expect_refusal(401);
 }
 
 #[tokio::test]
@@ -163,12 +143,7 @@ async fn a_token_without_a_profile_can_only_sign_up() {
         .send()
         .await
         .expect(201);
-    roost
-        .call(Method::GET, "/v1/users/me")
-        .token(&token)
-        .send()
-        .await
-        .expect(200);
+    get_me(&roost, &token).await.expect(200);
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ async fn post_with_key(user: &User, key: &str, text: &str) -> Answer {
 #[tokio::test]
 async fn a_posted_tweet_can_be_read_by_everybody() {
     let roost = Client::shared().await;
-    let (ada, reader) = (roost.sign_up("ada").await, roost.sign_up("reader").await);
+    let [ada, reader] = roost.sign_up_each(["ada", "reader"]).await;
 
     let posted = post(&ada, &json!({ "text": "hello" }))
         .await
@@ -140,7 +140,7 @@ async fn a_deleted_tweet_is_gone_and_can_be_deleted_again() {
 #[tokio::test]
 async fn nobody_deletes_the_tweet_of_somebody_else() {
     let roost = Client::shared().await;
-    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     let tweet = ada.post("mine").await;
 
     bob.call(Method::DELETE, &format!("/v1/tweets/{}", tweet.id))
@@ -208,9 +208,9 @@ async fn the_same_idempotency_key_with_another_body_is_refused() {
 }
 
 #[tokio::test]
-async fn an_idempotency_key_is_only_known_to_who_used_it() {
+async fn an_idempotency_key_belongs_to_the_person_who_used_it() {
     let roost = Client::shared().await;
-    let (ada, bob) = (roost.sign_up("ada").await, roost.sign_up("bob").await);
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
 
     let first: Tweet = post_with_key(&ada, "key-4", "mine")
         .await

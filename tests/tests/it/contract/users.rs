@@ -1,7 +1,7 @@
 use roost_tests::{Call, Client, Method};
 use serde_json::{Value, json};
 
-use super::{BAD_IDS, UNKNOWN_ID, assert_user};
+use super::{BAD_IDS, UNKNOWN_ID, assert_user, get_me};
 
 fn sign_up(roost: &Client, token: &str, handle: &str, name: &str) -> Call {
     roost
@@ -31,13 +31,7 @@ async fn signing_up_gives_a_profile_that_others_can_read_in_three_ways() {
     assert_eq!(created["is_celebrity"], false);
     let id = created["id"].as_str().expect("an id");
     let reader = roost.sign_up("reader").await;
-    let me = roost
-        .call(Method::GET, "/v1/users/me")
-        .token(&token)
-        .send()
-        .await
-        .expect(200)
-        .json();
+    let me = get_me(&roost, &token).await.expect(200).json();
     assert_eq!(me, created);
     assert_eq!(
         reader
@@ -141,12 +135,7 @@ async fn a_handle_belongs_to_one_person_however_it_is_capitalized() {
             .await
             .expect_problem(409);
         // Being refused leaves no half a profile behind.
-        roost
-            .call(Method::GET, "/v1/users/me")
-            .token(&token)
-            .send()
-            .await
-            .expect_problem(403);
+        get_me(&roost, &token).await.expect_problem(403);
     }
     let reader = roost.sign_up("reader").await;
     let found = reader

@@ -7,7 +7,7 @@ use roost_tests::{Interleavings, Party, Race, events};
 use serde_json::Value;
 use shared::domain::PageSize;
 
-use super::{World, asks, expect_status, page_ids, reading, report};
+use super::{Outcome, World, asks, expect_status, reading, report, shown_ids};
 
 #[tokio::test]
 async fn a_delete_and_a_hydration_in_every_order_leave_no_ghost() {
@@ -28,10 +28,6 @@ async fn a_delete_and_a_hydration_in_every_order_leave_no_ghost() {
                 world.read(&reader).await;
             }
             let gone = Arc::new(AtomicBool::new(false));
-            let reading: Party<Value> = {
-                let (home_timeline, event) = (Arc::clone(&home_timeline), reading(&reader));
-                Box::new(move || home_timeline.invoke(event))
-            };
             let deleting: Party<Value> = {
                 let (delete_tweet, gone) = (Arc::clone(&delete_tweet), Arc::clone(&gone));
                 let path = format!("/v1/tweets/{doomed}");
@@ -50,22 +46,23 @@ async fn a_delete_and_a_hydration_in_every_order_leave_no_ghost() {
                     || asks(text, "BatchGetItem", &item)
                     || asks(text, "DeleteItem", &item)
             };
-            let parties = vec![reading, deleting];
-            let mut race = Race::start(&world.stage, &mut interleavings, contested, parties);
-            while race.step().is_some() {
-                // Once the 204 is out, nobody who comes is shown the tweet, whoever is still reading.
+            let parties = vec![reading(&home_timeline, &reader), deleting];
+            let no_ghost = async |race: &Race<'_, Value>| {
+                // Once the 204 is out, a new read does not show the tweet, even if an older read is still under way.
                 if gone.load(Ordering::SeqCst) {
                     let page = world.read(&reader).await;
                     let ghost = page.tweets.iter().any(|tweet| tweet.id == doomed);
                     assert!(!ghost, "a ghost after{}", race.trace());
                 }
-            }
-            let trace = race.trace();
-            let (answers, in_time) = race.finish();
-            world.expect_right(&reader, &trace).await;
-            if in_time && page_ids(&answers[0]).contains(&doomed.get()) {
-                // Who was shown the tweet must not be told that nothing has changed.
-                let tag = answers[0]["headers"]["etag"].as_str().expect("a tag");
+            };
+            let Outcome { trace, answers } = world
+                .watched_race(&reader, &mut interleavings, contested, parties, no_ghost)
+                .await;
+            if let Some(answer) = answers.first()
+                && shown_ids(answer).contains(&doomed.get())
+            {
+                // A reader to whom the tweet was shown must not be told that nothing has changed.
+                let tag = answer["headers"]["etag"].as_str().expect("a tag");
                 let page = world
                     .home
                     .page(reader.id, None, PageSize::MAX_SIZE, Some(tag))

@@ -1,17 +1,16 @@
-//! The rest of a list is filled in behind its reader while something else happens to the list.
+//! The rest of a list is filled in after its reader has got the first page, while something else happens to the list.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use redis::cmd;
 use roost_tests::{Function, Interleavings, Party, Race, events};
 use serde_json::Value;
 use shared::domain::Entry;
 
-use super::follows::change;
+use super::follows::{Change, ChangeOfEdge};
 use super::{
-    Person, World, asks, asks_key, asks_table, expect_processed, expect_status, post_and_fan_out,
-    reading, report, shows,
+    Person, Posting, World, asks, asks_key, asks_table, delivering, expect_processed,
+    expect_status, reading, report, shows,
 };
 
 /// An author with more tweets than the first page of a reader's list has.
@@ -35,6 +34,7 @@ async fn reader_with_first_page(world: &World, author: &Person, tweets: &[Entry]
     reader
 }
 
+/// The party that fills in the rest of the reader's list.
 fn filling(fill_timelines: &Arc<Function>, reader: &Person) -> Party<Value> {
     let (fill_timelines, user) = (Arc::clone(fill_timelines), reader.id.get());
     Box::new(move || {
@@ -50,40 +50,27 @@ async fn a_fill_and_a_fan_out_in_every_order_lose_and_double_nothing() {
         return;
     };
     let fill_timelines = world.function(0, "fill-timelines");
-    let (post_tweet, fan_out) = (
-        world.function(1, "post-tweet"),
-        world.function(1, "fan-out-tweets"),
-    );
+    let posting = Posting::of_party(&world, 1);
     for late in [false, true] {
         let mut interleavings = Interleavings::default();
         while interleavings.advance() {
             let (author, tweets) = author(&world).await;
             let reader = reader_with_first_page(&world, &author, &tweets).await;
-            let delivering: Party<Value> = {
-                let (post_tweet, fan_out) = (Arc::clone(&post_tweet), Arc::clone(&fan_out));
-                let author = author.clone();
+            let other = if late {
                 // From below what the list has so far.
-                let event = events::tweet_created(author.id.get(), tweets[4].tweet.get());
-                Box::new(move || {
-                    if late {
-                        expect_processed(&fan_out.invoke(event));
-                    } else {
-                        post_and_fan_out(&post_tweet, &fan_out, &author);
-                    }
-                    Value::Null
-                })
+                delivering(&posting.fan_out, tweets[4])
+            } else {
+                posting.party(&author)
             };
-            let parties = vec![filling(&fill_timelines, &reader), delivering];
+            let parties = vec![filling(&fill_timelines, &reader), other];
             let (me, them) = (reader.id, author.id);
             let contested = move |_, text: &str, _| {
                 asks_key(text, &["home_timeline"], me)
                     || asks_table(text, &["Query", "PutItem"], "tweets", them)
             };
-            let mut race = Race::start(&world.stage, &mut interleavings, contested, parties);
-            while race.step().is_some() {}
-            let trace = race.trace();
-            race.finish();
-            world.expect_right(&reader, &trace).await;
+            world
+                .race(&reader, &mut interleavings, contested, parties)
+                .await;
         }
         report("a fill and a fan-out", &interleavings, 4);
     }
@@ -100,21 +87,14 @@ async fn a_fill_and_a_list_that_is_lost_and_rebuilt_in_every_order_lose_and_doub
     let mut interleavings = Interleavings::default();
     while interleavings.advance() {
         let reader = reader_with_first_page(&world, &author, &tweets).await;
-        let rebuilding: Party<Value> = {
-            let (stage, home_timeline) = (world.stage.clone(), Arc::clone(&home_timeline));
-            let redis = world.environment["REDIS_URL"].clone();
-            let (list, event) = (format!("home_timeline:{{{}}}", reader.id), reading(&reader));
-            Box::new(move || {
-                stage.step(1, &format!("is lost: {list}"), || {
-                    let redis = redis::Client::open(redis).and_then(|redis| redis.get_connection());
-                    let mut redis = redis.expect("Redis answers");
-                    cmd("DEL").arg(list).exec(&mut redis).expect("DEL");
-                });
-                let answer = home_timeline.invoke(event);
-                expect_status(&answer, 200);
-                answer
-            })
-        };
+        let list = format!("home_timeline:{{{}}}", reader.id);
+        let read = reading(&home_timeline, &reader);
+        let read: Party<Value> = Box::new(|| {
+            let answer = read();
+            expect_status(&answer, 200);
+            answer
+        });
+        let rebuilding = world.after_loss_of(list, 1, read);
         let parties = vec![filling(&fill_timelines, &reader), rebuilding];
         let (me, them) = (reader.id, author.id);
         let contested = move |party: usize, text: &str, _| {
@@ -122,76 +102,70 @@ async fn a_fill_and_a_list_that_is_lost_and_rebuilt_in_every_order_lose_and_doub
             asks_key(text, &["home_timeline"], me) && !reads_only
                 || party == 0 && asks_table(text, &["Query"], "tweets", them)
         };
-        let mut race = Race::start(&world.stage, &mut interleavings, contested, parties);
-        while race.step().is_some() {
-            // A list that says it is whole is whole.
+        let whole = async |race: &Race<'_, Value>| {
+            // A list that says it is complete is complete.
             if let Some(shown) = world.read_at_once(&reader).await {
                 let wanted: Vec<u64> = tweets.iter().map(|entry| entry.tweet.get()).collect();
                 assert_eq!(shown, wanted, "after{}", race.trace());
             }
-        }
-        let trace = race.trace();
-        race.finish();
-        world.expect_right(&reader, &trace).await;
+        };
+        world
+            .watched_race(&reader, &mut interleavings, contested, parties, whole)
+            .await;
     }
     report("a fill and a rebuild", &interleavings, 10);
 }
 
-/// Whom the reader follows changes while the fill reads it.
-async fn expect_right_when_a_fill_meets(method: &str) {
+/// The reader follows or unfollows somebody while a fill reads the people whom they follow.
+async fn expect_right_when_a_fill_meets(change: Change) {
     let Some(world) = World::new().await else {
         return;
     };
     let fill_timelines = world.function(0, "fill-timelines");
-    let function = if method == "POST" {
-        "follow-user"
-    } else {
-        "unfollow-user"
-    };
-    let change_of_edge = [
-        world.function(1, function),
-        world.function(1, "apply-follows"),
-    ];
+    let change_of_edge = ChangeOfEdge::of_party(&world, 1, change);
     let ((author, tweets), (other, _)) = (author(&world).await, author(&world).await);
     let mut interleavings = Interleavings::default();
     while interleavings.advance() {
         let reader = reader_with_first_page(&world, &author, &tweets).await;
-        // Followed anew, with tweets above and below the floor; or unfollowed, with tweets in the list.
-        let followee = if method == "POST" { &other } else { &author };
+        let followee = match change {
+            // Has tweets above and below the floor of the list.
+            Change::Follow => &other,
+            // Has tweets in the list.
+            Change::Unfollow => &author,
+        };
         let answered = Arc::new(AtomicBool::new(false));
         let parties = vec![
             filling(&fill_timelines, &reader),
-            change(&change_of_edge, method, &reader, followee, &answered),
+            change_of_edge.party(&reader, followee, &answered),
         ];
         let (me, them) = (reader.id, followee.id);
         let contested = move |party: usize, text: &str, _| {
             let list = asks_key(text, &["home_timeline", "unfollowed"], me);
-            // Of the fill, what decides: which list it finds, whom it reads of, and what it adds.
+            // Of the fill's requests, those that matter: which list it finds, whose tweets it reads, and what it adds.
             let fill = asks(text, "LINDEX", "") || asks(text, "EVALSHA", "");
             list && (party == 1 || fill)
                 || party == 0 && asks_table(text, &["Query"], "following", me)
                 || asks_table(text, &["TransactWriteItems"], "following", them)
         };
-        let mut race = Race::start(&world.stage, &mut interleavings, contested, parties);
-        while race.step().is_some() {
-            if method == "DELETE" && answered.load(Ordering::SeqCst) {
+        let no_ghost = async |race: &Race<'_, Value>| {
+            if change == Change::Unfollow && answered.load(Ordering::SeqCst) {
                 let page = world.read(&reader).await;
                 assert!(!shows(&page, &author), "a ghost after{}", race.trace());
             }
-        }
-        let trace = race.trace();
-        race.finish();
-        world.expect_right(&reader, &trace).await;
+        };
+        world
+            .watched_race(&reader, &mut interleavings, contested, parties, no_ghost)
+            .await;
     }
-    report(&format!("a fill and {function}"), &interleavings, 15);
+    report(&format!("a fill and {change:?}"), &interleavings, 15);
 }
 
 #[tokio::test]
 async fn a_fill_and_a_follow_in_every_order_lose_and_double_nothing() {
-    expect_right_when_a_fill_meets("POST").await;
+    expect_right_when_a_fill_meets(Change::Follow).await;
 }
 
 #[tokio::test]
 async fn a_fill_and_an_unfollow_in_every_order_leave_no_ghost() {
-    expect_right_when_a_fill_meets("DELETE").await;
+    expect_right_when_a_fill_meets(Change::Unfollow).await;
 }

@@ -1,11 +1,11 @@
-//! What can get in each other's way, in every order.
+//! Things that happen at the same time, in every order.
 //!
-//! Two parties are real functions behind gates, and every interleaving of their contested requests is driven, each on
-//! people of its own (see [`roost_tests::Race`]). At the end the reader's timeline, read through the real flow, must be
-//! what the tables say: nothing lost, nothing twice, no ghost.
+//! The parties of a race are real functions behind gates, and every interleaving of their contested requests is driven,
+//! each with people of its own (see [`roost_tests::Race`]). At the end the reader's timeline, read through the real flow,
+//! must be what the tables say: nothing missing (I1), nothing twice (I2), nothing that should be hidden (I3).
 //!
-//! The tables have no streams here. Else a tweet that a race lost would be delivered once more, by the local cloud
-//! behind the test's back.
+//! The tables have no streams here. With streams, the local cloud would deliver a tweet that a race lost once more, and
+//! the test would not notice the loss.
 
 mod deletes;
 mod fills;
@@ -15,7 +15,10 @@ mod rebuilds;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use roost_tests::{Client, Function, Interleavings, Stage, Tables, events};
+use redis::cmd;
+use roost_tests::{
+    Client, Contest, Function, Interleavings, Party, Race, Stage, Tables, body_of, events, page_ids,
+};
 use serde_json::{Value, json};
 use shared::domain::timeline::ListEnd;
 use shared::domain::{Entry, PageSize, Tweet, TweetId, TweetText, UserId};
@@ -25,10 +28,10 @@ use shared::stores::follows::Edge;
 use shared::stores::tweets::Stored;
 use shared::stores::users::SignUp;
 
-use crate::quiet::Quiet;
+use crate::isolated_stack::IsolatedStack;
 use crate::stores::{Stores, name, tweet_at};
 
-/// A stage to race on, and whom to race.
+/// The stores, and the stage that races are run on.
 struct World {
     stores: Stores,
     tables: Tables,
@@ -45,15 +48,15 @@ struct Person {
 }
 
 impl World {
-    /// `None`, and the word that the test is skipped, where functions cannot be run beside the deployment.
+    /// `None`, after saying that the test is skipped, if functions cannot be run beside the deployment.
     async fn new() -> Option<Self> {
-        let quiet = Quiet::beside(Client::shared().await).await?;
-        let home = quiet.home();
-        let Quiet {
+        let stack = IsolatedStack::beside(Client::shared().await).await?;
+        let home = stack.home();
+        let IsolatedStack {
             stores,
             tables,
             environment,
-        } = quiet;
+        } = stack;
         Some(Self {
             stores,
             tables,
@@ -96,7 +99,7 @@ impl World {
         followed.expect("the table answers");
     }
 
-    /// Tweets of this author in the table and nowhere else, a second apart; the newest is so old. Newest first.
+    /// Gives the author tweets in the table and nowhere else, a second apart. The newest is `age_ms` old. Newest first.
     async fn tweets(&self, author: &Person, count: u64, age_ms: u64) -> Vec<Entry> {
         let newest = now_millis() - age_ms;
         let tweets = self.stores.tweets();
@@ -115,10 +118,10 @@ impl World {
     async fn read(&self, reader: &Person) -> HomePage {
         let size = PageSize::MAX_SIZE;
         let page = self.home.page(reader.id, None, size, None).await;
-        page.expect("a page, where no tag is known")
+        page.expect("a page, because no tag was sent")
     }
 
-    /// What the reader would be shown right now; `None` while the list is missing or being rebuilt, when a reader waits.
+    /// What the reader would be shown right now. `None` while a reader has to wait: the list is missing or being rebuilt.
     async fn read_at_once(&self, reader: &Person) -> Option<Vec<u64>> {
         let end = self.stores.list(reader.id).await.pop()?;
         if matches!(ListEnd::from_entry(end), Some(ListEnd::Building(_))) {
@@ -126,6 +129,54 @@ impl World {
         }
         let page = self.read(reader).await;
         Some(page.tweets.iter().map(|tweet| tweet.id.get()).collect())
+    }
+
+    /// Runs one race to its end. Then the reader's timeline must be what the tables say.
+    async fn race<C: Into<Contest>>(
+        &self,
+        reader: &Person,
+        interleavings: &mut Interleavings,
+        contested: impl Fn(usize, &str, usize) -> C + Send + Sync + 'static,
+        parties: Vec<Party<Value>>,
+    ) -> Outcome {
+        let unwatched = async |_: &Race<'_, Value>| {};
+        self.watched_race(reader, interleavings, contested, parties, unwatched)
+            .await
+    }
+
+    /// The same, and `watch` is called after every step.
+    async fn watched_race<C: Into<Contest>>(
+        &self,
+        reader: &Person,
+        interleavings: &mut Interleavings,
+        contested: impl Fn(usize, &str, usize) -> C + Send + Sync + 'static,
+        parties: Vec<Party<Value>>,
+        watch: impl AsyncFn(&Race<'_, Value>),
+    ) -> Outcome {
+        let mut race = Race::start(&self.stage, interleavings, contested, parties);
+        while race.step().is_some() {
+            watch(&race).await;
+        }
+        let trace = race.trace();
+        let (answers, in_time) = race.finish();
+        self.expect_right(reader, &trace).await;
+        Outcome {
+            trace,
+            answers: if in_time { answers } else { Vec::new() },
+        }
+    }
+
+    /// A party that begins with the loss of a key, as one step, and then does what `then` does.
+    fn after_loss_of(&self, key: String, party: usize, then: Party<Value>) -> Party<Value> {
+        let (stage, redis) = (self.stage.clone(), self.environment["REDIS_URL"].clone());
+        Box::new(move || {
+            stage.step(party, &format!("is lost: {key}"), || {
+                let redis = redis::Client::open(redis).and_then(|redis| redis.get_connection());
+                let mut redis = redis.expect("Redis answers");
+                cmd("DEL").arg(key).exec(&mut redis).expect("DEL");
+            });
+            then()
+        })
     }
 
     /// The reader's timeline is what the tables say, and stays so when it is read again.
@@ -147,62 +198,102 @@ fn shows(page: &HomePage, author: &Person) -> bool {
     page.tweets.iter().any(|tweet| tweet.author_id == author.id)
 }
 
-/// What a function answered, by its status.
+/// How one race ended.
+struct Outcome {
+    /// The steps, in their order.
+    trace: String,
+    /// What the parties answered. Empty if the race took so long that a function may have given up on Redis.
+    answers: Vec<Value>,
+}
+
 #[track_caller]
 fn expect_status(answer: &Value, status: u16) {
     assert_eq!(answer["statusCode"], status, "{answer}");
 }
 
-/// Consumers say which records they could not process.
+/// A consumer lists the records that it could not process: none.
 #[track_caller]
 fn expect_processed(answer: &Value) {
     assert_eq!(answer["batchItemFailures"], json!([]), "{answer}");
 }
 
-/// The ids on a page that a function answered.
-fn page_ids(answer: &Value) -> Vec<u64> {
-    expect_status(answer, 200);
-    let body: Value =
-        serde_json::from_str(answer["body"].as_str().unwrap_or_default()).expect("a page is JSON");
-    let tweets = body["data"].as_array().expect("tweets");
-    tweets
-        .iter()
-        .map(|tweet| tweet["id"].as_str().and_then(|id| id.parse().ok()))
-        .map(|id| id.expect("an id"))
-        .collect()
+/// The ids on the page that `home-timeline` answered.
+#[track_caller]
+fn shown_ids(answer: &Value) -> Vec<u64> {
+    page_ids(&body_of(answer, 200))
 }
 
-fn reading(reader: &Person) -> Value {
-    events::http_request("GET", "/v1/home_timeline?limit=100", &reader.subject)
+/// The party that reads the newest page.
+fn reading(home_timeline: &Arc<Function>, reader: &Person) -> Party<Value> {
+    let home_timeline = Arc::clone(home_timeline);
+    let event = events::http_request("GET", "/v1/home_timeline?limit=100", &reader.subject);
+    Box::new(move || home_timeline.invoke(event))
 }
 
-/// Posts a tweet and fans it out, as the functions do it one after the other. Gives the tweet.
-fn post_and_fan_out(post_tweet: &Function, fan_out: &Function, author: &Person) -> TweetId {
-    let mut request = events::http_request("POST", "/v1/tweets", &author.subject);
-    request["body"] = json!(json!({ "text": "in a race" }).to_string());
-    let answer = post_tweet.invoke(request);
-    expect_status(&answer, 201);
-    let tweet: Value =
-        serde_json::from_str(answer["body"].as_str().unwrap_or_default()).expect("a tweet is JSON");
-    let id = tweet["id"].as_str().and_then(|id| id.parse().ok());
-    let id: u64 = id.expect("an id");
-    expect_processed(&fan_out.invoke(events::tweet_created(author.id.get(), id)));
-    TweetId::new(id)
+/// The party that delivers a tweet which is in the table already.
+fn delivering(fan_out: &Arc<Function>, tweet: Entry) -> Party<Value> {
+    let fan_out = Arc::clone(fan_out);
+    let event = events::tweet_created(tweet.author.get(), tweet.tweet.get());
+    Box::new(move || {
+        let answer = fan_out.invoke(event);
+        expect_processed(&answer);
+        answer
+    })
 }
 
-/// What a request asks for. Renewing a life gets in nobody's way.
+/// The functions that post a tweet and fan it out.
+#[derive(Clone)]
+struct Posting {
+    post_tweet: Arc<Function>,
+    fan_out: Arc<Function>,
+}
+
+impl Posting {
+    fn of_party(world: &World, party: usize) -> Self {
+        Self {
+            post_tweet: world.function(party, "post-tweet"),
+            fan_out: world.function(party, "fan-out-tweets"),
+        }
+    }
+
+    /// The party that posts a tweet and then fans it out.
+    fn party(&self, author: &Person) -> Party<Value> {
+        let (posting, author) = (self.clone(), author.clone());
+        Box::new(move || {
+            posting.post(&author);
+            Value::Null
+        })
+    }
+
+    /// Posts a tweet and fans it out, one after the other. Gives the tweet.
+    fn post(&self, author: &Person) -> TweetId {
+        let body = json!({ "text": "in a race" });
+        let request = events::http("POST", "/v1/tweets", &author.subject, Some(&body));
+        let tweet = body_of(&self.post_tweet.invoke(request), 201);
+        let id = tweet["id"].as_str().and_then(|id| id.parse().ok());
+        let id: u64 = id.expect("an id");
+        expect_processed(
+            &self
+                .fan_out
+                .invoke(events::tweet_created(author.id.get(), id)),
+        );
+        TweetId::new(id)
+    }
+}
+
+/// Is this request that command on that key? `EXPIRE` is not contested: it changes nothing that others see.
 fn asks(text: &str, command: &str, key: &str) -> bool {
     text.starts_with(command) && !text.starts_with("EXPIRE") && text.contains(key)
 }
 
-/// A key of this user, whichever it is of those named.
+/// Is this request about one of these keys of this user?
 fn asks_key(text: &str, names: &[&str], user: UserId) -> bool {
     names
         .iter()
         .any(|name| asks(text, "", &format!("{name}:{{{user}}}")))
 }
 
-/// An operation on a table with this person's id in it.
+/// Is this request one of these operations on a table, with this person's id in it?
 fn asks_table(text: &str, operations: &[&str], table: &str, person: UserId) -> bool {
     operations
         .iter()
@@ -211,7 +302,7 @@ fn asks_table(text: &str, operations: &[&str], table: &str, person: UserId) -> b
         && text.contains(&format!("\"{person}\""))
 }
 
-/// Says how many interleavings there were, so that a test that drives none is seen.
+/// Prints how many interleavings there were, and fails if there were too few to prove anything.
 fn report(what: &str, interleavings: &Interleavings, at_least: usize) {
     println!("{what}: {} interleavings", interleavings.runs);
     assert!(

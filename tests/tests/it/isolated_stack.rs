@@ -1,5 +1,5 @@
-//! Tables and a stream beside those of the deployment, in which nothing happens by itself: what is written there is not
-//! fanned out, counted or filled behind a test's back.
+//! Tables and a stream of a test's own, beside those of the deployment. The tables have no streams, so nothing is fanned
+//! out, counted or filled unless the test does it.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,31 @@ use shared::flows::home_timeline::HomeTimelines;
 
 use crate::stores::Stores;
 
-pub(crate) struct Quiet {
+pub(crate) struct IsolatedStack {
     pub(crate) stores: Stores,
     pub(crate) tables: Tables,
     /// What functions need to work on these tables.
     pub(crate) environment: BTreeMap<String, String>,
 }
 
-impl Quiet {
-    /// `None`, and the word that the test is skipped, where functions cannot be run beside the deployment.
+impl IsolatedStack {
+    /// `None`, after saying that the test is skipped, if functions cannot be run beside the deployment.
     pub(crate) async fn beside(roost: Client) -> Option<Self> {
         let Some(mut environment) = roost.target().environment() else {
             skip("it runs functions by itself, which needs a local cloud");
             return None;
         };
-        let stack = format!("quiet{}", fastrand::u32(..));
-        let tables = roost.tables().await?.without_streams(&stack).await;
-        for name in ["users", "followers", "following", "tweets", "ledger"] {
-            let variable = format!("{}_TABLE", name.to_uppercase());
-            environment.insert(variable, format!("{stack}-{name}"));
+        let name = format!("isolated{}", fastrand::u32(..));
+        let tables = roost.tables().await?.without_streams(&name).await;
+        for table in ["users", "followers", "following", "tweets", "ledger"] {
+            let variable = format!("{}_TABLE", table.to_uppercase());
+            environment.insert(variable, format!("{name}-{table}"));
         }
-        let fills = format!("{stack}-timeline-fills");
+        let fills = format!("{name}-timeline-fills");
         events::stream_without_consumers(roost.target(), &fills).await;
         environment.insert("TIMELINE_FILLS_STREAM".to_owned(), fills);
         Some(Self {
-            stores: Stores::of(roost, &stack).await?,
+            stores: Stores::of(roost, &name).await?,
             tables,
             environment,
         })

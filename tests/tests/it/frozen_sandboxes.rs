@@ -1,28 +1,22 @@
-//! A sandbox is frozen between invocations. Whatever became of its connection meanwhile, the next answer is right, and
-//! not late.
+//! A sandbox is frozen between invocations. Its connection may die meanwhile: the next answer is still right, and in time.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use roost_tests::{Function, LocalCloud, RedisProxy, events};
-use serde_json::Value;
+use roost_tests::{Function, LocalCloud, RedisProxy, body_of, events};
 
-/// Longer than a connection may rest without being in doubt.
+/// After this long without use, a connection is checked before it is used again.
 const LONG: Duration = Duration::from_millis(2_300);
-/// What an answer may take with a connection that has to be replaced. A table is not asked: that takes longer, and the
-/// page says so.
+/// How long an answer may take if the connection has to be replaced. The tables are not asked instead: that would take
+/// longer, and the page would be incomplete.
 const QUICK: Duration = Duration::from_millis(600);
 
-/// Reads the home timeline, which must be whole, and says how long that took.
+/// Reads the home timeline, which must be complete. Gives how long that took.
 fn read(function: &Function, subject: &str) -> Duration {
     let started = Instant::now();
     let answer = function.invoke(events::http("GET", "/v1/home_timeline", subject, None));
     let took = started.elapsed();
-    assert_eq!(answer["statusCode"], 200, "{answer}");
-    let page: Value = answer["body"]
-        .as_str()
-        .and_then(|body| serde_json::from_str(body).ok())
-        .expect("a page");
+    let page = body_of(&answer, 200);
     assert_eq!(page["meta"]["complete"], true, "{page}");
     assert_eq!(page["data"].as_array().map(Vec::len), Some(1), "{page}");
     took
@@ -71,6 +65,6 @@ async fn a_connection_that_died_in_a_frozen_sandbox_costs_one_quick_retry() {
             .take_round_trips()
             .iter()
             .all(|asked| !asked.contains("SETINFO")),
-        "a connection that lives is used again"
+        "a connection that is alive is used again"
     );
 }
