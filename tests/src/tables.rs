@@ -10,11 +10,12 @@ use aws_sdk_dynamodb::types::{
     WriteRequest,
 };
 
+use shared::Roost;
 use shared::domain::UserId;
 use shared::flows::oracle;
-use shared::runtime::aws::Aws;
-use shared::runtime::config::Config;
-use shared::stores::{Follows, Tweets};
+use shared::platform::aws::Aws;
+use shared::platform::config::Config;
+use shared::stores::{Following, Tweets};
 
 use crate::patience::in_parallel;
 use crate::target::Target;
@@ -185,19 +186,17 @@ impl Tables {
             .collect()
     }
 
-    /// The oracle: everything of one's own and of those whom one follows, newest first.
+    /// The oracle: the user's own tweets and those of everybody they follow, newest first.
     pub async fn home_timeline_of(&self, user: u64) -> Vec<u64> {
         let config = Config::from([
-            ("FOLLOWERS_TABLE", self.table("followers").as_str()),
             ("FOLLOWING_TABLE", self.table("following").as_str()),
             ("TWEETS_TABLE", self.table("tweets").as_str()),
-            ("LEDGER_TABLE", self.table("ledger").as_str()),
         ]);
-        let aws = Aws::from(self.sdk.clone());
-        let follows = Follows::new(&aws, &config).expect("a configuration");
-        let tweets = Tweets::new(&aws, &config).expect("a configuration");
-        let everything = usize::MAX;
-        let entries = oracle::home_timeline(&follows, &tweets, UserId::new(user), everything).await;
+        let roost = Roost::new(config, Aws::from(self.sdk.clone())).expect("a configuration");
+        let following = Following::new(&roost).expect("a configuration");
+        let tweets = Tweets::new(&roost).expect("a configuration");
+        let (user, everything) = (UserId::new(user), usize::MAX);
+        let entries = oracle::home_timeline(&following, &tweets, user, everything).await;
         let entries = entries.expect("the tables answer");
         entries.iter().map(|entry| entry.tweet.get()).collect()
     }

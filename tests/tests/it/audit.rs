@@ -4,7 +4,7 @@ use roost_tests::{
     LocalCloud, PATIENCE, entry, events, eventually, expect_equal, expect_timeline, keys,
     newest_first,
 };
-use shared::runtime::now_millis;
+use shared::platform::now_millis;
 
 /// Ids of a day ago: old enough to be missed.
 fn old_tweets(author: u64, count: u64) -> Vec<(u64, u64)> {

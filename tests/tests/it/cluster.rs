@@ -3,15 +3,19 @@
 use std::env;
 use std::process::Command;
 
+use aws_config::SdkConfig;
 use futures_util::future::join_all;
 use roost_tests::{Client, Function, LocalCloud, RedisCluster, Target, body_of, events, skip};
 use serde_json::json;
+use shared::Roost;
 use shared::domain::timeline::Window;
 use shared::domain::{Entry, TweetId, UserId};
-use shared::runtime::config::Config;
-use shared::runtime::now_millis;
+use shared::platform::aws::Aws;
+use shared::platform::config::Config;
+use shared::platform::now_millis;
+use shared::platform::redis::Redis;
+use shared::stores::Timelines;
 use shared::stores::timelines::{Extent, Opened};
-use shared::stores::{Redis, Timelines};
 
 fn config(cluster: &RedisCluster, ca_cert: &str) -> Config {
     Config::from([
@@ -24,8 +28,9 @@ fn config(cluster: &RedisCluster, ca_cert: &str) -> Config {
 
 fn timelines(cluster: &RedisCluster) -> Timelines {
     let config = config(cluster, &cluster.ca_cert.display().to_string());
-    let redis = Redis::new(&config).expect("a configuration");
-    Timelines::new(redis, &config).expect("a configuration")
+    let aws = Aws::from(SdkConfig::builder().build());
+    let roost = Roost::new(config, aws).expect("a configuration");
+    Timelines::new(&roost).expect("a configuration")
 }
 
 /// Gives each of these users an empty list.

@@ -40,8 +40,6 @@ impl IsolatedStack {
 
     /// Reads as the function does, with a memory of its own.
     pub(crate) fn home(&self) -> HomeTimelines {
-        let (stores, redis) = (&self.stores, self.stores.redis.clone());
-        HomeTimelines::new(&stores.aws, redis, stores.users(), &stores.config)
-            .expect("a configuration")
+        self.stores.make(HomeTimelines::new)
     }
 }

@@ -7,7 +7,7 @@ use roost_tests::{
     Function, LocalCloud, PATIENCE, User, events, eventually, expect_equal, expect_timeline,
 };
 use serde_json::{Value, json};
-use shared::runtime::metrics;
+use shared::platform::metrics;
 
 /// What no log may contain, wherever a client puts it.
 const CANARY: &str = "canary-do-not-log";

@@ -8,7 +8,7 @@ use roost_tests::Client;
 use shared::domain::{PageSize, TweetId, UserId};
 use shared::flows::home_timeline::{HomePage, HomeTimelines};
 use shared::flows::rebuild::Rebuilds;
-use shared::runtime::now_millis;
+use shared::platform::now_millis;
 
 use crate::isolated_stack::IsolatedStack;
 use crate::stores::{someone, tweet_at};
@@ -126,9 +126,7 @@ impl LongTimeline {
     }
 
     async fn fill(&self) {
-        let (stores, redis) = (&self.stack.stores, self.stack.stores.redis.clone());
-        let rebuilds = Rebuilds::new(&stores.aws, redis, stores.users(), &stores.config);
-        let rebuilds = rebuilds.expect("a configuration");
+        let rebuilds = self.stack.stores.make(Rebuilds::new);
         rebuilds.fill(self.me).await.expect("a list that is filled");
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use roost_tests::{Client, DynamoProxy, Function, RedisProxy, body_of, events};
 use serde_json::{Value, json};
-use shared::runtime::now_millis;
+use shared::platform::now_millis;
 
 use crate::isolated_stack::IsolatedStack;
 use crate::stores::{someone, tweet_at};

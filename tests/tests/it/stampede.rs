@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use roost_tests::{
     DynamoProxy, Function, LocalCloud, body_of, events, eventually, expect_equal, field, page_ids,
 };
-use shared::runtime::now_millis;
+use shared::platform::now_millis;
 
 use crate::isolated_stack::IsolatedStack;
 use crate::stores::{someone, tweet_at};

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use shared::domain::timeline::ListEnd;
 use shared::domain::{Entry, PageSize, Tweet, TweetId, TweetText, UserId};
 use shared::flows::home_timeline::{HomePage, HomeTimelines};
-use shared::runtime::now_millis;
+use shared::platform::now_millis;
 use shared::stores::follows::Edge;
 use shared::stores::tweets::Stored;
 use shared::stores::users::SignUp;
@@ -83,7 +83,8 @@ impl World {
     async fn sign_up(&self) -> Person {
         let subject = format!("test|race|{}", fastrand::u64(..));
         let (users, handle) = (self.stores.users(), self.stores.handle());
-        let signed_up = users.sign_up(&subject, handle, name()).await;
+        let id = self.stores.new_user_id().await;
+        let signed_up = users.sign_up(id, &subject, handle, name()).await;
         let SignUp::Created(user) = signed_up.expect("a sign-up") else {
             panic!("a new subject had a profile already");
         };

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use shared::domain::{Entry, Tweet, TweetText};
-use shared::runtime::now_millis;
+use shared::platform::now_millis;
 use shared::stores::cards::Lookup;
 
 use super::{Stores, someone, tweet_at};
@@ -100,7 +100,7 @@ async fn older_counts_never_replace_newer_ones() {
     let Some(stores) = Stores::of_shared().await else {
         return;
     };
-    let cards = stores.cards();
+    let (cards, counts) = (stores.cards(), stores.user_counts());
     let row = stores.sign_up().await;
     let at = |version: u64, followers: u64| {
         let mut row = row.clone();
@@ -117,18 +117,15 @@ async fn older_counts_never_replace_newer_ones() {
     cards.fill_users(&[at(9, 90)]).await.expect("Redis answers");
     assert_eq!(shown().await, Some(90));
     // As numbers, not as texts: 10 is newer than 9.
-    cards
-        .set_counts(&[at(10, 100)])
-        .await
-        .expect("Redis answers");
+    counts.set(&[at(10, 100)]).await.expect("Redis answers");
     for late in [at(9, 91), at(2, 20)] {
-        cards
-            .set_counts(std::slice::from_ref(&late))
+        counts
+            .set(std::slice::from_ref(&late))
             .await
             .expect("Redis answers");
         cards.fill_users(&[late]).await.expect("Redis answers");
         assert_eq!(shown().await, Some(100));
     }
-    cards.set_counts(&[at(11, 3)]).await.expect("Redis answers");
+    counts.set(&[at(11, 3)]).await.expect("Redis answers");
     assert_eq!(shown().await, Some(3));
 }

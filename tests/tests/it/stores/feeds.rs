@@ -1,6 +1,6 @@
 use shared::domain::timeline::{ALL_KNOWN, CAP, Source};
 use shared::domain::{Entry, TweetId, UserId};
-use shared::runtime::now_millis;
+use shared::platform::now_millis;
 use shared::stores::tweets::NEWEST;
 
 use super::{Stores, assert_same, someone, tweet_at, tweets_of};
@@ -122,7 +122,7 @@ async fn a_fill_that_was_overtaken_stores_nothing() {
             "a tweet" => feeds.add(entries[0]).await,
             "a deletion" => feeds.remove(entries[9]).await,
             "another fill" => feeds.seize_fill(author).await.map(drop),
-            _ => feeds.drop(author).await,
+            _ => feeds.forget([author]).await,
         };
         overtaken.expect("Redis answers");
 

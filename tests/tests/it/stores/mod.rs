@@ -9,8 +9,8 @@ mod counts;
 mod feeds;
 mod follows;
 mod identities;
-mod pull;
 mod rate_limits;
+mod table_merge;
 mod timelines;
 mod tweets;
 mod users;
@@ -22,36 +22,38 @@ use aws_sdk_dynamodb::config::Credentials;
 use redis::{Cmd, FromRedisValue, from_redis_value};
 use roost_tests::{Client, Target, skip};
 use shared::domain::{DisplayName, Entry, Handle, TweetId, UserId};
-use shared::runtime::aws::Aws;
-use shared::runtime::config::Config;
-use shared::runtime::now_millis;
+use shared::platform::aws::Aws;
+use shared::platform::config::Config;
+use shared::platform::now_millis;
+use shared::stores::timelines::Extent;
 use shared::stores::users::{SignUp, UserRow};
 use shared::stores::{
-    Cards, Celebs, Counts, Feeds, Follows, Redis, Timelines, Tweets, Users, timelines::Extent,
+    Cards, Celebs, Counts, Feeds, Followers, Following, Follows, IdempotencyKeys, Ids, Timelines,
+    Tweets, UserCounts, Users,
 };
+use shared::{Result, Roost};
 
 /// A week: longer than any list of these tests reaches back.
 const WEEK_MS: u64 = 7 * 24 * 3_600_000;
 
 pub(crate) struct Stores {
-    pub(crate) aws: Aws,
-    pub(crate) config: Config,
-    pub(crate) redis: Redis,
+    /// What every store is made from.
+    pub(crate) roost: Roost,
     /// Keeps the deployment, and the turn to use it.
-    pub(crate) roost: Client,
+    pub(crate) client: Client,
 }
 
 impl Stores {
-    /// `None`, and the word that the test is skipped, where tables or Redis are out of reach.
+    /// `None` if tables or Redis are out of reach; then it says that the test is skipped.
     async fn of_shared() -> Option<Self> {
-        let roost = Client::shared().await;
-        let stack = roost.target().stack.clone();
-        Self::of(roost, &stack).await
+        let client = Client::shared().await;
+        let stack = client.target().stack.clone();
+        Self::of(client, &stack).await
     }
 
     /// The same on the tables whose names begin with `stack`.
-    pub(crate) async fn of(roost: Client, stack: &str) -> Option<Self> {
-        let endpoints = &roost.target().endpoints;
+    pub(crate) async fn of(client: Client, stack: &str) -> Option<Self> {
+        let endpoints = &client.target().endpoints;
         let (Some(dynamodb), Some(redis)) = (&endpoints.dynamodb, &endpoints.redis) else {
             skip("it calls the stores, and there is no ROOST_DYNAMODB_URL or no ROOST_REDIS_URL");
             return None;
@@ -75,57 +77,80 @@ impl Stores {
             ("LEDGER_TABLE", table("ledger").as_str()),
             ("TIMELINE_FILLS_STREAM", table("timeline-fills").as_str()),
             ("TIMELINE_TTL_DAYS", "1"),
+            ("READS_PER_MINUTE", "24"),
+            ("WRITES_PER_MINUTE", "0"),
         ]);
+        let aws = Aws::from(sdk.load().await);
         Some(Self {
-            aws: Aws::from(sdk.load().await),
-            redis: Redis::new(&config).expect("a Redis URL"),
-            config,
-            roost,
+            roost: Roost::new(config, aws).expect("a Redis URL"),
+            client,
         })
     }
 
+    /// A store or flow: `stores.make(Users::new)`.
+    pub(crate) fn make<T>(&self, new: impl FnOnce(&Roost) -> Result<T>) -> T {
+        new(&self.roost).expect("a configuration")
+    }
+
     pub(crate) fn timelines(&self) -> Timelines {
-        Timelines::new(self.redis.clone(), &self.config).expect("a configuration")
+        self.make(Timelines::new)
     }
 
     pub(crate) fn cards(&self) -> Cards {
-        Cards::new(self.redis.clone())
+        self.make(Cards::new)
     }
 
     pub(crate) fn celebs(&self) -> Celebs {
-        Celebs::new(self.redis.clone())
+        self.make(Celebs::new)
     }
 
     pub(crate) fn feeds(&self) -> Feeds {
-        Feeds::new(self.redis.clone())
+        self.make(Feeds::new)
     }
 
     pub(crate) fn users(&self) -> Users {
-        Users::new(&self.aws, &self.config).expect("a configuration")
+        self.make(Users::new)
+    }
+
+    fn user_counts(&self) -> UserCounts {
+        self.make(UserCounts::new)
+    }
+
+    pub(crate) fn ids(&self) -> Ids {
+        self.make(Ids::new)
     }
 
     pub(crate) fn tweets(&self) -> Tweets {
-        Tweets::new(&self.aws, &self.config).expect("a configuration")
+        self.make(Tweets::new)
+    }
+
+    fn idempotency_keys(&self) -> IdempotencyKeys {
+        self.make(IdempotencyKeys::new)
     }
 
     pub(crate) fn follows(&self) -> Follows {
-        Follows::new(&self.aws, &self.config).expect("a configuration")
+        self.make(Follows::new)
+    }
+
+    fn followers(&self) -> Followers {
+        self.make(Followers::new)
+    }
+
+    pub(crate) fn following(&self) -> Following {
+        self.make(Following::new)
     }
 
     fn counts(&self) -> Counts {
-        Counts::new(&self.aws, &self.config).expect("a configuration")
+        self.make(Counts::new)
     }
 
     pub(crate) async fn redis<T: FromRedisValue>(&self, command: &Cmd) -> T {
-        let answer = self
-            .redis
-            .raw(command.clone())
-            .await
-            .expect("Redis answers");
+        let redis = self.roost.redis().expect("a Redis URL");
+        let answer = redis.raw(command.clone()).await.expect("Redis answers");
         from_redis_value(answer).expect("an answer of the expected type")
     }
 
-    /// The home timeline as it is stored, markers included; empty where there is none.
+    /// The home timeline as it is stored, markers included; empty if there is none.
     pub(crate) async fn list(&self, user: UserId) -> Vec<Entry> {
         let mut read = redis::cmd("LRANGE");
         read.arg(home_timeline(user)).arg(0).arg(-1);
@@ -146,7 +171,7 @@ impl Stores {
         assert!(done, "a list that nobody else knows could not be filled");
     }
 
-    /// Followed authors who are pulled, sorted; `None` where the set is missing.
+    /// Followed authors who are pulled, sorted; `None` if the set is missing.
     async fn celebs_of(&self, user: UserId) -> Option<Vec<UserId>> {
         let opened = self.timelines().open(user, Extent::Whole).await;
         let mut celebs = opened.expect("Redis answers").celebs?;
@@ -158,7 +183,12 @@ impl Stores {
     async fn sign_up(&self) -> UserRow {
         let users = self.users();
         let signed_up = users
-            .sign_up(&self.subject(), self.handle(), name())
+            .sign_up(
+                self.new_user_id().await,
+                &self.subject(),
+                self.handle(),
+                name(),
+            )
             .await
             .expect("a sign-up");
         let SignUp::Created(user) = signed_up else {
@@ -168,8 +198,12 @@ impl Stores {
         row.expect("the row of a new user")
     }
 
+    pub(crate) async fn new_user_id(&self) -> UserId {
+        UserId::new(self.ids().next().await.expect("an id"))
+    }
+
     pub(crate) fn handle(&self) -> Handle {
-        Handle::parse(&self.roost.unused_handle("store")).expect("a handle")
+        Handle::parse(&self.client.unused_handle("store")).expect("a handle")
     }
 
     fn subject(&self) -> String {

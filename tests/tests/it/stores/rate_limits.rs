@@ -1,7 +1,6 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use shared::runtime::config::Config;
 use shared::stores::RateLimits;
 use shared::stores::rate_limits::Kind;
 
@@ -13,8 +12,7 @@ async fn a_budget_is_spent_refilled_and_nobody_elses() {
         return;
     };
     // Four at once, one every two and a half seconds.
-    let config = Config::from([("READS_PER_MINUTE", "24"), ("WRITES_PER_MINUTE", "0")]);
-    let limits = RateLimits::new(stores.redis.clone(), &config).expect("a configuration");
+    let limits = stores.make(RateLimits::new);
     let (one, other) = (stores.subject(), stores.subject());
     let verdicts = join_all((0..10).map(|_| limits.take(&one, Kind::Read))).await;
     let verdicts: Vec<_> = verdicts

@@ -2,7 +2,7 @@ use futures_util::future::join_all;
 use redis::cmd;
 use shared::domain::timeline::{ALL_KNOWN, CAP, Filling, ListEnd, SLACK, Source, Window};
 use shared::domain::{Entry, UserId};
-use shared::runtime::now_millis;
+use shared::platform::now_millis;
 use shared::stores::timelines::{BACKFILL, Extent, Unfinished};
 
 use super::{Stores, WEEK_MS, assert_same, home_timeline, someone, sorted, tweet_at, tweets_of};

@@ -1,6 +1,6 @@
 use futures_util::future::join_all;
 use shared::domain::{Entry, Tweet, TweetId, TweetText, UserId};
-use shared::runtime::now_millis;
+use shared::platform::now_millis;
 use shared::stores::tweets::{NEWEST, OLDEST, Stored};
 
 use super::{Stores, someone, tweet_at};
@@ -24,9 +24,9 @@ async fn a_key_that_is_used_many_times_at_once_stores_one_tweet() {
     let Some(stores) = Stores::of_shared().await else {
         return;
     };
-    let (author, tweets) = (someone(), stores.tweets());
+    let (author, keys) = (someone(), stores.idempotency_keys());
     let attempts: Vec<Tweet> = (0..20).map(|n| tweet(author, "once", n)).collect();
-    let answers = join_all(attempts.iter().map(|tweet| tweets.store_once(tweet, "key"))).await;
+    let answers = join_all(attempts.iter().map(|tweet| keys.store_once(tweet, "key"))).await;
 
     let kept = stored(&stores, author).await;
     assert_eq!(kept.len(), 1, "{} tweets for one key", kept.len());
@@ -51,22 +51,22 @@ async fn a_key_remembers_its_tweet_and_belongs_to_its_author() {
     let Some(stores) = Stores::of_shared().await else {
         return;
     };
-    let (ada, bob, tweets) = (someone(), someone(), stores.tweets());
+    let (ada, bob, keys) = (someone(), someone(), stores.idempotency_keys());
     let first = tweet(ada, "first", 0);
-    let answer = tweets.store_once(&first, "key").await.expect("an answer");
+    let answer = keys.store_once(&first, "key").await.expect("an answer");
     assert!(matches!(answer, Stored::New));
 
     let other_text = tweet(ada, "second", 1);
-    let answer = tweets.store_once(&other_text, "key").await;
+    let answer = keys.store_once(&other_text, "key").await;
     assert!(matches!(answer, Ok(Stored::KeyReused)));
     let same_text = tweet(ada, "first", 2);
-    let answer = tweets.store_once(&same_text, "key").await;
+    let answer = keys.store_once(&same_text, "key").await;
     let Stored::Before(before) = answer.expect("an answer") else {
         panic!("the key was forgotten");
     };
     assert_eq!(before, first);
     for (author, key) in [(bob, "key"), (ada, "other")] {
-        let answer = tweets.store_once(&tweet(author, "mine", 2), key).await;
+        let answer = keys.store_once(&tweet(author, "mine", 2), key).await;
         assert!(matches!(answer.expect("an answer"), Stored::New));
     }
     assert_eq!(stored(&stores, ada).await.len(), 2);
@@ -79,13 +79,14 @@ async fn a_tweet_is_never_written_over_another_one() {
         return;
     };
     let (author, tweets) = (someone(), stores.tweets());
+    let keys = stores.idempotency_keys();
     let first = tweet(author, "first", 0);
     assert!(matches!(tweets.store(&first).await, Ok(Stored::New)));
 
     let mut second = tweet(author, "second", 1);
     second.id = first.id;
     assert!(matches!(tweets.store(&second).await, Ok(Stored::Refused)));
-    let answer = tweets.store_once(&second, "key").await;
+    let answer = keys.store_once(&second, "key").await;
     assert!(matches!(answer, Ok(Stored::Refused)));
 
     let entry = Entry::new(first.id, author);
@@ -94,7 +95,7 @@ async fn a_tweet_is_never_written_over_another_one() {
     // The refusal did not use the key up.
     second.id = tweet_at(now_millis(), 2);
     assert!(matches!(
-        tweets.store_once(&second, "key").await,
+        keys.store_once(&second, "key").await,
         Ok(Stored::New)
     ));
     assert!(tweets.delete(entry).await.expect("the table answers"));

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
 use shared::Error;
+use shared::domain::UserId;
 use shared::stores::Users;
 use shared::stores::users::SignUp;
 
@@ -9,23 +10,24 @@ use super::{Stores, name};
 
 const AT_ONCE: usize = 20;
 
-/// As many sandboxes as there are requests.
-fn sandboxes(stores: &Stores) -> Vec<Users> {
-    (0..AT_ONCE).map(|_| stores.users()).collect()
+/// As many sandboxes as there are requests, each with the id that it would give.
+async fn sandboxes(stores: &Stores) -> Vec<(Users, UserId)> {
+    let sandbox = async |_| (stores.users(), stores.new_user_id().await);
+    join_all((0..AT_ONCE).map(sandbox)).await
 }
 
 #[tokio::test]
-async fn one_of_many_who_want_a_handle_at_once_gets_it() {
+async fn one_of_many_people_who_want_a_handle_at_once_gets_it() {
     let Some(stores) = Stores::of_shared().await else {
         return;
     };
     let handle = stores.handle();
-    let sandboxes = sandboxes(&stores);
+    let sandboxes = sandboxes(&stores).await;
     let subjects: Vec<String> = (0..AT_ONCE).map(|_| stores.subject()).collect();
     let sign_ups = sandboxes
         .iter()
         .zip(&subjects)
-        .map(|(users, subject)| users.sign_up(subject, handle.clone(), name()));
+        .map(|((users, id), subject)| users.sign_up(*id, subject, handle.clone(), name()));
     let answers = join_all(sign_ups).await;
 
     let mut winners = Vec::new();
@@ -57,12 +59,12 @@ async fn one_token_that_signs_up_many_times_at_once_gets_one_profile() {
         return;
     };
     let subject = stores.subject();
-    let sandboxes = sandboxes(&stores);
+    let sandboxes = sandboxes(&stores).await;
     let handles: Vec<_> = (0..AT_ONCE).map(|_| stores.handle()).collect();
     let sign_ups = sandboxes
         .iter()
         .zip(&handles)
-        .map(|(users, handle)| users.sign_up(&subject, handle.clone(), name()));
+        .map(|((users, id), handle)| users.sign_up(*id, &subject, handle.clone(), name()));
     let answers = join_all(sign_ups).await;
 
     let created = answers.iter().filter_map(|answer| match answer {
@@ -93,10 +95,10 @@ async fn the_same_sign_up_many_times_at_once_gives_the_same_profile() {
         return;
     };
     let (subject, handle) = (stores.subject(), stores.handle());
-    let sandboxes = sandboxes(&stores);
+    let sandboxes = sandboxes(&stores).await;
     let sign_ups = sandboxes
         .iter()
-        .map(|users| users.sign_up(&subject, handle.clone(), name()));
+        .map(|(users, id)| users.sign_up(*id, &subject, handle.clone(), name()));
     let answers = join_all(sign_ups).await;
 
     let (mut created, mut ids) = (0, BTreeSet::new());
@@ -122,9 +124,9 @@ async fn no_two_sandboxes_make_the_same_id() {
         return;
     };
     let lane = |id: u64| id >> 8 & 0x3fff;
-    let (left, right) = (stores.users(), stores.users());
-    let of_left = join_all((0..600).map(|_| left.next_id()));
-    let of_right = join_all((0..600).map(|_| right.next_id()));
+    let (left, right) = (stores.ids(), stores.ids());
+    let of_left = join_all((0..600).map(|_| left.next()));
+    let of_right = join_all((0..600).map(|_| right.next()));
     let (of_left, of_right) = tokio::join!(of_left, of_right);
     let ids = |answers: Vec<shared::Result<u64>>| -> Vec<u64> {
         answers.into_iter().map(|id| id.expect("an id")).collect()

@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 use futures_util::future::join_all;
 use roost_tests::in_parallel;
 use shared::domain::{Entry, Tweet, TweetId, TweetText, UserId};
-use shared::flows::pull::Pull;
-use shared::runtime::now_millis;
+use shared::flows::table_merge::TableMerge;
+use shared::platform::now_millis;
 use shared::stores::tweets::{NEWEST, Stored};
 
 use super::{Stores, WEEK_MS, assert_same, someone, sorted};
@@ -33,7 +33,7 @@ async fn given_tweets(stores: &Stores, authors: &[UserId]) -> Vec<Entry> {
 }
 
 #[tokio::test]
-async fn a_pull_is_what_brute_force_finds() {
+async fn a_merge_of_the_tables_is_what_brute_force_finds() {
     let Some(stores) = Stores::of_shared().await else {
         return;
     };
@@ -52,11 +52,11 @@ async fn a_pull_is_what_brute_force_finds() {
                 .copied()
                 .collect();
             let wanted = fastrand::usize(1..40);
-            let mut pull = Pull::new(stores.tweets(), authors.clone(), below, wanted);
+            let mut merge = TableMerge::new(stores.tweets(), authors.clone(), below, wanted);
             let mut taken = Vec::new();
             loop {
                 let count = fastrand::usize(1..20);
-                let part = pull.take(count).await.expect("the table answers");
+                let part = merge.take(count).await.expect("the table answers");
                 assert!(part.len() <= count);
                 taken.extend_from_slice(&part);
                 // Only at the very end there is less than was asked for.
@@ -66,7 +66,7 @@ async fn a_pull_is_what_brute_force_finds() {
             }
             println!("case {number}, below {below}");
             assert_same(&taken, &expected);
-            assert!(pull.is_exhausted());
+            assert!(merge.is_exhausted());
         }
     };
     join_all((0..6).map(case)).await;
