@@ -1,7 +1,7 @@
 //! The one error of this crate.
 //!
 //! The first group is meant for clients: its text is what they read. The second is meant for the log; a client only
-//! learns that something went wrong. [`crate::runtime::http`] is where a variant becomes a status.
+//! learns that something went wrong. [`crate::runtime::http`] turns a variant into a status.
 
 use std::error::Error as StdError;
 

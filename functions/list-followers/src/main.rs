@@ -1,4 +1,4 @@
-//! `GET /v1/users/{id}/followers`: who follows somebody.
+//! `GET /v1/users/{id}/followers`: the people who follow a user.
 
 mod handler;
 

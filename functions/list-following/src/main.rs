@@ -1,4 +1,4 @@
-//! `GET /v1/users/{id}/following`: whom somebody follows.
+//! `GET /v1/users/{id}/following`: the people whom a user follows.
 
 mod handler;
 

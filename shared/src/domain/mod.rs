@@ -1,6 +1,6 @@
 //! The rules of Roost, as pure functions and types.
 //!
-//! Nothing here names AWS, Redis or a clock: whoever calls brings the time and the data. Types are made by `parse`,
+//! Nothing here names AWS, Redis or a clock: the caller brings the time and the data. Types are made by `parse`,
 //! so what exists has been checked.
 
 pub mod audit;

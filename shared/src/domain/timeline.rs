@@ -2,8 +2,8 @@
 //!
 //! A cached home timeline is a Redis list: cheap, but it does not sort, does not dedupe, and keeps only the newest
 //! [`CAP`] entries. Each way of reading entries therefore comes with a *floor*: from the floor upwards nothing is
-//! missing. A page is built only from what lies above the floor of every source, and whoever needs more reads on from
-//! a deeper source. That is why a page never skips a tweet.
+//! missing. A page is built only from what lies above the floor of every source, and a reader that needs more reads on
+//! from a deeper source. That is why a page never skips a tweet.
 //!
 //! Why a window of a list has a floor at all: an entry is pushed to the head only while its tweet is younger than
 //! [`PUSH_WITHIN_MS`]; older ones are inserted where they belong. What lies deeper in the list than entry *w* was
@@ -51,7 +51,7 @@ pub enum ListEnd {
 
 /// How far down a list is whole whose rest is still to be filled in, and which of all fillings this is.
 ///
-/// Entries below may be there too: whatever is delivered, followed or demoted meanwhile lands where it belongs.
+/// Entries below may be there too: what is delivered, followed or demoted meanwhile is put in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filling(u64);
 
@@ -365,7 +365,7 @@ mod tests {
             let (nobody, all) = (HashSet::new(), NOTHING_KNOWN);
             let read = [above(&left, floors.0), above(&right, floors.1)];
             let target = target(read.iter(), all, &nobody, count).get();
-            // Only who has a floor above the target is read on.
+            // Only a source with a floor above the target is read on.
             let deeper = [above(&left, floors.0.min(target)), above(&right, floors.1.min(target))];
             let page: Vec<Entry> = merge(deeper.iter(), all, &nobody).entries.into_iter().take(count).collect();
             let whole = [above(&left, 0), above(&right, 0)];

@@ -23,7 +23,7 @@ use crate::{Error, Result};
 /// How long a reader waits for a list that somebody else is rebuilding.
 const PATIENCE: Duration = Duration::from_millis(600);
 
-/// How often it looks meanwhile, in milliseconds. At random, so that many who wait do not all ask at once.
+/// How often it looks meanwhile, in milliseconds. At random, so that waiting readers do not all ask at once.
 const LOOK_EVERY_MS: std::ops::Range<u64> = 15..45;
 
 /// How long `fill-timelines` works at one list at the most. Its function has more time than that.

@@ -1,6 +1,6 @@
 //! Metrics in CloudWatch's embedded format: a line on standard output that becomes numbers.
 //!
-//! Whatever one invocation counts comes out as one line when it ends ([`flush`]); the wrappers of handlers see to that.
+//! What one invocation counts comes out as one line when it ends ([`flush`]); `runtime` calls that.
 //! A sandbox has one invocation at a time, so one place for all is enough.
 
 use std::collections::BTreeMap;
@@ -17,11 +17,11 @@ const NAMESPACE: &str = "Roost";
 /// The format has at most this many values for one metric in one line.
 const MOST_VALUES: usize = 100;
 
-/// Something that is counted. One invocation says the sum.
+/// Something that is counted. An invocation reports the sum.
 #[derive(Clone, Copy, Debug)]
 pub struct Count(&'static str);
 
-/// A duration, in milliseconds. One invocation says every value.
+/// A duration, in milliseconds. An invocation reports every value.
 #[derive(Clone, Copy, Debug)]
 pub struct Milliseconds(&'static str);
 
@@ -29,7 +29,7 @@ macro_rules! metrics {
     ($($(#[$comment:meta])* $constant:ident: $kind:ident = $name:literal;)*) => {
         $($(#[$comment])* pub const $constant: $kind = $kind($name);)*
 
-        /// The names of all, for whoever draws or watches them.
+        /// All names, for tests of the dashboard and the alarms.
         pub const ALL: &[&str] = &[$($name),*];
     };
 }
@@ -85,7 +85,7 @@ impl Milliseconds {
     }
 }
 
-/// Says what the invocation has counted, if anything.
+/// Reports what the invocation has counted, if anything.
 pub fn flush() {
     PENDING
         .lock()
@@ -132,7 +132,7 @@ impl Pending {
                 "_aws".to_owned(),
                 json!({ "Timestamp": now_millis, "CloudWatchMetrics": directive }),
             ),
-            // Lambda takes a line without level and time for INFO and drops it where only what is worse is kept.
+            // Lambda takes a line without level and time for INFO, and drops it if it keeps only WARN or ERROR.
             ("level".to_owned(), json!(level.to_string().to_uppercase())),
             (
                 "timestamp".to_owned(),

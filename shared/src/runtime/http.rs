@@ -90,7 +90,7 @@ async fn for_user(
         identities.verify(&subject).await;
         return handled().await;
     }
-    // A read does no harm, so it need not wait until it is certain who reads. If the caller changed, it is made again.
+    // A read does no harm, so it does not wait for the check. If the caller changed, the handler answers again.
     let (result, same) = tokio::join!(guarded(handled()), identities.verify(&subject));
     if same { result } else { handled().await }
 }

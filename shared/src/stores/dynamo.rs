@@ -132,7 +132,7 @@ pub(super) async fn back_off(attempt: u32) {
 /// The reason that a transaction gives for an item whose condition did not hold.
 pub(super) const CONDITION_FAILED: &str = "ConditionalCheckFailed";
 
-/// Why each item of a cancelled transaction was refused ("None" where it was not); `None` for any other failure.
+/// Why each item of a cancelled transaction was refused ("None" if it was not); `None` for any other failure.
 pub(super) fn cancellation<R>(error: &SdkError<TransactWriteItemsError, R>) -> Option<Vec<String>> {
     let Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) =
         error.as_service_error()

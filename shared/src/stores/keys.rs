@@ -29,7 +29,7 @@ pub(crate) fn unfollowed(user: UserId) -> String {
     format!("unfollowed:{{{user}}}")
 }
 
-/// Held by whoever is rebuilding the user's list.
+/// The right to rebuild the user's list.
 pub(crate) fn rebuild(user: UserId) -> String {
     format!("rebuild:{{{user}}}")
 }
@@ -39,12 +39,12 @@ pub(crate) fn feed(author: UserId) -> String {
     format!("user:{{{author}}}:tweets")
 }
 
-/// Held by whoever is filling the feed; whoever changes the feed meanwhile takes it away.
+/// The right to fill the feed. Every change of the feed deletes it.
 pub(crate) fn feed_fill(author: UserId) -> String {
     format!("feed_fill:{{{author}}}")
 }
 
-/// The authors a user follows who are pulled.
+/// The authors whom a user follows and who are pulled.
 pub(crate) fn my_celebs(user: UserId) -> String {
     format!("my_celebs:{{{user}}}")
 }

@@ -39,7 +39,7 @@ impl Receipts {
         })
     }
 
-    /// One page was served: so many followers, of whom so many had a list, so long after the tweet was posted.
+    /// One page was served. `followers` is its size, `delivered` how many of them had a list, `late_ms` the tweet's age.
     pub async fn add(
         &self,
         page: &FanOutPage,

@@ -40,7 +40,7 @@ pub(super) struct Walk<'a> {
     deadline: Instant,
 }
 
-/// Where the list of what was pushed is read on when its source is used up.
+/// The place to read on when the list's source is used up.
 enum ListRest {
     /// The window was not the whole list.
     List,

@@ -1,4 +1,4 @@
-//! A cluster: which node has which slots, and commands sent to where their keys are.
+//! A cluster: which node has which slots, and each command sent to the node of its keys.
 //!
 //! However many commands there are, each node gets one pipeline, and all nodes are asked at once; so it takes about
 //! one round trip, like with a single node. The map of slots is read on first use and again when a node says that it
@@ -102,7 +102,7 @@ impl Cluster {
             }
             let mut waits = false;
             for (shard, answered) in join_all(shards.into_iter().map(Shard::ask)).await {
-                // A node that is gone may have been replaced: whoever comes next looks.
+                // A node that is gone may have been replaced: the next caller looks.
                 let answered = answered.inspect_err(|_| self.slots.forget(generation))?;
                 for (n, answer) in shard.numbers.into_iter().zip(answered) {
                     match next(&answer) {
@@ -220,7 +220,7 @@ impl Cluster {
 }
 
 impl SlotMap {
-    /// Who has the slot; anybody, for a command without a key.
+    /// The node that has the slot; any node for a command without a key.
     fn node(&self, slot: Option<u16>) -> Option<&Arc<Node>> {
         let slot = slot?;
         let after = self.0.partition_point(|range| range.first <= slot);

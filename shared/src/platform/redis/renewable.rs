@@ -1,4 +1,4 @@
-//! Something that is made on first use, shared by all who wait for it meanwhile, and made anew after it broke.
+//! Something that is made on first use, shared by all callers that wait for it, and made anew after it broke.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -46,7 +46,7 @@ impl<T: Clone + Send + Sync + 'static> Renewable<T> {
         let used_before = (current.making.as_ref()).is_some_and(|making| making.peek().is_some());
         let making = current.making.get_or_insert_with(|| {
             let making = make().shared();
-            // It goes on although whoever waits for it may lose patience.
+            // It goes on even if its callers lose patience.
             tokio::spawn(making.clone());
             making
         });
@@ -58,7 +58,7 @@ impl<T: Clone + Send + Sync + 'static> Renewable<T> {
         }
     }
 
-    /// The one of this generation is broken. Whoever comes next makes a new one.
+    /// The one of this generation is broken. The next caller makes a new one.
     pub(super) fn forget(&self, generation: u64) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.generation == generation {

@@ -4,7 +4,7 @@ use redis::{Arg, Cmd};
 
 const SLOTS: u16 = 16_384;
 
-/// The slot of the command's first key; `None` where it has none. All keys of one of our commands share a slot.
+/// The slot of the command's first key; `None` if it has none. All keys of one of our commands share a slot.
 pub(super) fn of(command: &Cmd) -> Option<u16> {
     let mut words = command.args_iter().filter_map(|word| match word {
         Arg::Simple(bytes) => Some(bytes),

@@ -1,5 +1,5 @@
 -- Stores a user's celebrities as read from the tables, unless they changed since. KEYS[1] set; KEYS[2] the right to
--- fill it; ARGV[1] token; ARGV[2] seconds to live; ARGV[3...] members. Returns 1 where it stored.
+-- fill it; ARGV[1] token; ARGV[2] seconds to live; ARGV[3...] members. Returns 1 if it stored.
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then
   return 0
 end

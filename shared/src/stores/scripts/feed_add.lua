@@ -1,7 +1,7 @@
 -- Adds a tweet to a feed that exists, and keeps the newest. KEYS[1] feed; KEYS[2] the right to fill it;
 -- ARGV[1] milliseconds; ARGV[2] member; ARGV[3] most members; ARGV[4] seconds to live.
 --
--- Where the feed is missing it stays missing: readers fill it from the tables. Whoever is filling it right now may
+-- If the feed is missing, it stays missing: readers fill it from the tables. A reader that is filling it right now may
 -- have read the tables too early, so the right is taken away.
 redis.call('DEL', KEYS[2])
 if redis.call('EXISTS', KEYS[1]) == 0 then

@@ -1,5 +1,5 @@
 -- Stores a feed that was read from the tables, unless it changed since. KEYS[1] feed; KEYS[2] the right to fill it;
--- ARGV[1] token; ARGV[2] seconds to live; ARGV[3...] milliseconds and members. Returns 1 where it stored.
+-- ARGV[1] token; ARGV[2] seconds to live; ARGV[3...] milliseconds and members. Returns 1 if it stored.
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then
   return 0
 end

@@ -1,6 +1,6 @@
--- Inserts one entry where its tweet id belongs. Does nothing where there is no list, where the entry is already in
--- place, or where the tweet is older than all the list keeps (readers go on from the tables there).
--- KEYS[1] list; ARGV[1] entry. Returns 1 where the list has the entry now.
+-- Inserts one entry where its tweet id belongs. Does nothing if there is no list, if the entry is already in
+-- place, or if the tweet is older than all that the list keeps (readers go on from the tables there).
+-- KEYS[1] list; ARGV[1] entry. Returns 1 if the list has the entry now.
 --
 -- Ids are compared as two 32-bit halves: Lua's numbers hold 53 bits, and its strings compare by locale. The top bit is
 -- not part of the id.

@@ -1,7 +1,7 @@
 -- Merges entries into a list, newest first and each once.
 -- KEYS[1] list; ARGV[1] the marker that a rebuild or a filling put at the end, or '' to merge into any list that exists;
 -- ARGV[2] most entries to keep; ARGV[3] marker for the end of a rebuilt list, or '' when the tables hold more than
--- ARGV[4...], the entries. Returns 1 where the list was changed.
+-- ARGV[4...], the entries. Returns 1 if the list was changed.
 --
 -- What a list keeps must be complete from its last entry upwards. So entries older than that are left out, on either
 -- side, unless a marker says that there is nothing below.

@@ -1,5 +1,5 @@
 -- Stores fields of a row unless newer ones are there. KEYS[1] hash; ARGV[1] version; ARGV[2] seconds to live;
--- ARGV[3...] fields and values. Returns 1 where it stored.
+-- ARGV[3...] fields and values. Returns 1 if it stored.
 --
 -- Values are absolute and come with the version of the row they were read from, so that redelivery and disorder do
 -- no harm. Versions stay far below 2^53.
