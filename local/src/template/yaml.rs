@@ -8,6 +8,8 @@
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Number, Value};
 
+use super::intrinsics::is_known;
+
 /// The key whose value is merged into the mapping that it stands in.
 const MERGE: &str = "<<";
 
@@ -139,10 +141,8 @@ fn long_form(tag: &str, argument: Value) -> Result<Value, String> {
             };
             ("Fn::GetAtt".to_owned(), argument)
         }
-        "Sub" | "If" | "Equals" | "Not" | "And" | "Or" | "Join" | "Select" | "Split"
-        | "FindInMap" | "Base64" | "GetAZs" | "ImportValue" | "Cidr" | "Transform"
-        | "ToJsonString" | "Length" => (format!("Fn::{tag}"), argument),
-        unknown => return Err(format!("unknown tag !{unknown}")),
+        known if is_known(known) => (format!("Fn::{known}"), argument),
+        unknown => return Err(format!("the local cloud does not know the tag !{unknown}")),
     };
     Ok(Value::Object(Map::from_iter([(key, argument)])))
 }
@@ -180,7 +180,10 @@ mod tests {
     #[test]
     fn an_unknown_tag_is_named_with_its_place() {
         let error = parse("a: {b: [!Bogus x]}").expect_err("no such tag");
-        assert_eq!(error.message, "unknown tag !Bogus");
+        assert_eq!(
+            error.message,
+            "the local cloud does not know the tag !Bogus"
+        );
         assert_eq!(error.place, "a.b[0]");
     }
 
