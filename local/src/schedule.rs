@@ -1,7 +1,6 @@
-//! Schedules: functions that are called at a rate. Cron expressions are left to AWS.
+//! Schedules: functions that are called at a rate.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Bytes;
 use chrono::{SecondsFormat, Utc};
@@ -9,17 +8,11 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::lambda::{Function, invoke_asynchronously};
-use crate::output::say;
 use crate::template::{ACCOUNT, REGION, Schedule};
 
 /// Calls the function from now on, the first time after one period.
 pub(crate) fn start(function: &Arc<Function>, schedule: Schedule) {
-    let Some(period) = parse_rate(&schedule.expression) else {
-        return say(format!(
-            "{} is not called: {} is not a rate",
-            function.binary, schedule.expression
-        ));
-    };
+    let period = schedule.period;
     let function = Arc::clone(function);
     tokio::spawn(async move {
         let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + period, period);
@@ -50,37 +43,4 @@ fn scheduled_event(rule: &str) -> String {
         "detail": {},
     })
     .to_string()
-}
-
-/// `rate(5 minutes)`.
-fn parse_rate(expression: &str) -> Option<Duration> {
-    let (count, unit) = expression
-        .strip_prefix("rate(")?
-        .strip_suffix(')')?
-        .trim()
-        .split_once(' ')?;
-    let seconds = match unit.trim().trim_end_matches('s') {
-        "minute" => 60,
-        "hour" => 3_600,
-        "day" => 86_400,
-        _ => return None,
-    };
-    let count: u64 = count.parse().ok().filter(|count| *count > 0)?;
-    Some(Duration::from_secs(count.checked_mul(seconds)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rates_are_read() {
-        assert_eq!(parse_rate("rate(1 minute)"), Some(Duration::from_secs(60)));
-        assert_eq!(
-            parse_rate("rate(2 hours)"),
-            Some(Duration::from_secs(7_200))
-        );
-        assert_eq!(parse_rate("rate(0 hours)"), None);
-        assert_eq!(parse_rate("cron(0 12 * * ? *)"), None);
-    }
 }

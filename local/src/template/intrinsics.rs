@@ -1,15 +1,40 @@
 //! CloudFormation's intrinsic functions: given the parameters and the resources' local names, every `Ref`, `Fn::Sub`,
-//! `Fn::If`… becomes the value it has on this machine.
+//! `Fn::If`… becomes the value it has on this machine. A function that is not known is refused, wherever it stands.
+//!
+//! - [`references`] says what `Ref` and `Fn::GetAtt` give.
+//! - [`conditions`] says what `Conditions` mean.
+
+mod conditions;
+mod references;
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
+
+pub(crate) use self::references::function_arn;
 
 pub(crate) const STACK: &str = "roost";
 pub(crate) const REGION: &str = "us-east-1";
 pub(crate) const ACCOUNT: &str = "000000000000";
-/// A stream's ARN ends with the moment it was created; nothing reads it, so every start uses the same one.
-const STREAM_LABEL: &str = "2025-01-01T00:00:00.000";
+/// Every function that the local cloud knows, without its `Fn::`; `Ref` and `Condition` have none.
+const FUNCTIONS: [&str; 14] = [
+    "And",
+    "Base64",
+    "Cidr",
+    "Equals",
+    "FindInMap",
+    "GetAZs",
+    "GetAtt",
+    "If",
+    "Join",
+    "Not",
+    "Or",
+    "Select",
+    "Split",
+    "Sub",
+];
 /// Deeper than any template; only a cycle gets there.
 const MAX_DEPTH: usize = 64;
 
@@ -40,16 +65,6 @@ impl<'a> Resolver<'a> {
     /// top it leaves null.
     pub(crate) fn resolve(&self, value: &Value, place: &str) -> Resolved<Value> {
         Ok(self.value(value, place, 0)?.unwrap_or(Value::Null))
-    }
-
-    /// Whether a resource exists: it does unless its condition is false.
-    pub(crate) fn exists(&self, logical_id: &str) -> Resolved<bool> {
-        match self.template["Resources"][logical_id].get("Condition") {
-            Some(Value::String(name)) => {
-                self.condition(name, &format!("Resources.{logical_id}.Condition"), 0)
-            }
-            _ => Ok(true),
-        }
     }
 
     fn value(&self, value: &Value, place: &str, depth: usize) -> Resolved<Option<Value>> {
@@ -163,10 +178,16 @@ impl<'a> Resolver<'a> {
                 place,
                 depth,
             )?),
-            // What has no meaning on one machine still needs a value.
+            "Fn::Base64" => {
+                let Some(argument) = self.value(argument, &call, depth)? else {
+                    return unresolved(&call, "takes a text");
+                };
+                Value::String(STANDARD.encode(plain(&argument)))
+            }
             "Fn::GetAZs" => Value::from(vec![format!("{REGION}a"), format!("{REGION}b")]),
-            "Fn::Base64" | "Fn::ToJsonString" => return self.value(argument, &call, depth),
-            _ => Value::String(format!("local-{function}")),
+            // It divides a network, which only resources without an effect are about.
+            "Fn::Cidr" => return unresolved(&call, "there are no networks on one machine"),
+            _ => return unresolved(&call, &unknown(function)),
         };
         Ok(Some(resolved))
     }
@@ -219,154 +240,47 @@ impl<'a> Resolver<'a> {
         result.push_str(rest);
         Ok(Value::String(result))
     }
+}
 
-    fn reference(&self, name: &str, place: &str, depth: usize) -> Resolved<Value> {
-        if let Some(value) = self.parameters.get(name) {
-            return Ok(value.clone());
-        }
-        Ok(Value::String(match name {
-            "AWS::StackName" => STACK.to_owned(),
-            "AWS::Region" => REGION.to_owned(),
-            "AWS::AccountId" => ACCOUNT.to_owned(),
-            "AWS::Partition" => "aws".to_owned(),
-            "AWS::URLSuffix" => "amazonaws.com".to_owned(),
-            "AWS::StackId" => {
-                format!("arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/{STACK}/local")
-            }
-            "AWS::NoValue" => String::new(),
-            _ => self.name(name, place, depth)?,
-        }))
-    }
-
-    /// What `Ref` of a resource gives: its physical name.
-    fn name(&self, logical_id: &str, place: &str, depth: usize) -> Resolved<String> {
-        let Some(resource_type) = self.resource_type(logical_id, place)? else {
-            return Ok(format!("local-{logical_id}"));
-        };
-        let name_property = match resource_type {
-            "AWS::DynamoDB::Table" => "TableName",
-            "AWS::Kinesis::Stream" => "Name",
-            "AWS::Serverless::Function" | "AWS::Lambda::Function" => "FunctionName",
-            "AWS::S3::Bucket" => "BucketName",
-            "AWS::Serverless::HttpApi" => return Ok("local".to_owned()),
-            _ => return Ok(format!("local-{logical_id}")),
-        };
-        if depth > MAX_DEPTH {
-            return unresolved(place, "refers to itself");
-        }
-        match self.template["Resources"][logical_id]["Properties"].get(name_property) {
-            Some(name) => {
-                let place = format!("Resources.{logical_id}.Properties.{name_property}");
-                match self.value(name, &place, depth + 1)? {
-                    Some(name) => Ok(plain(&name)),
-                    None => Ok(generated_name(logical_id, resource_type)),
+/// Refuses a template that calls a function that is not known, also in what is never resolved.
+pub(super) fn check(value: &Value, place: &str) -> Resolved<()> {
+    match value {
+        Value::Object(object) => {
+            for (key, inner) in object {
+                let place = match place {
+                    "" => key.clone(),
+                    place => format!("{place}.{key}"),
+                };
+                if let Some(function) = key.strip_prefix("Fn::") {
+                    if !is_known(function) {
+                        return unresolved(&place, &unknown(key));
+                    }
+                    if object.len() > 1 {
+                        return unresolved(&place, "must be the only key of its mapping");
+                    }
                 }
+                check(inner, &place)?;
             }
-            None => Ok(generated_name(logical_id, resource_type)),
+            Ok(())
         }
-    }
-
-    /// What `Fn::GetAtt` of `Resource.Attribute` gives.
-    fn attribute(&self, path: &str, place: &str, depth: usize) -> Resolved<String> {
-        let Some((logical_id, attribute)) = path.split_once('.') else {
-            return unresolved(place, &format!("{path} names no attribute"));
-        };
-        let name = self.name(logical_id, place, depth)?;
-        let resource_type = self.resource_type(logical_id, place)?.unwrap_or_default();
-        Ok(match (resource_type, attribute) {
-            ("AWS::DynamoDB::Table", "Arn") => {
-                format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{name}")
-            }
-            ("AWS::DynamoDB::Table", "StreamArn") => {
-                if self.template["Resources"][logical_id]["Properties"]
-                    .get("StreamSpecification")
-                    .is_none()
-                {
-                    return unresolved(place, &format!("{logical_id} has no StreamSpecification"));
-                }
-                format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{name}/stream/{STREAM_LABEL}")
-            }
-            ("AWS::Kinesis::Stream", "Arn") => {
-                format!("arn:aws:kinesis:{REGION}:{ACCOUNT}:stream/{name}")
-            }
-            ("AWS::Serverless::Function" | "AWS::Lambda::Function", "Arn") => function_arn(&name),
-            ("AWS::S3::Bucket", "Arn") => format!("arn:aws:s3:::{name}"),
-            _ => format!("local-{logical_id}-{attribute}"),
-        })
-    }
-
-    /// The type of a resource of the template; `None` for one that SAM would generate (`ServerlessHttpApi`, a
-    /// function's role).
-    fn resource_type(&self, logical_id: &str, place: &str) -> Resolved<Option<&'a str>> {
-        let resources = &self.template["Resources"];
-        if let Some(resource) = resources.get(logical_id) {
-            if !self.exists(logical_id)? {
-                return unresolved(
-                    place,
-                    &format!("{logical_id} does not exist: its condition is false"),
-                );
-            }
-            return Ok(resource["Type"].as_str());
-        }
-        let generated = logical_id == "ServerlessHttpApi"
-            || resources.as_object().is_some_and(|all| {
-                all.keys()
-                    .any(|known| logical_id.starts_with(known.as_str()))
-            });
-        if generated {
-            Ok(None)
-        } else {
-            unresolved(
-                place,
-                &format!("{logical_id} is neither a parameter nor a resource"),
-            )
-        }
-    }
-
-    fn condition(&self, name: &str, place: &str, depth: usize) -> Resolved<bool> {
-        match self.template["Conditions"].get(name) {
-            Some(expression) => self.holds(expression, &format!("Conditions.{name}"), depth + 1),
-            None => unresolved(place, &format!("there is no condition {name}")),
-        }
-    }
-
-    fn holds(&self, expression: &Value, place: &str, depth: usize) -> Resolved<bool> {
-        if depth > MAX_DEPTH {
-            return unresolved(place, "refers to itself");
-        }
-        let Some((function, argument)) = expression.as_object().and_then(|object| {
-            let (function, argument) = object.iter().next()?;
-            Some((function.as_str(), argument))
-        }) else {
-            return unresolved(place, "is not a condition");
-        };
-        let parts = || match argument {
-            Value::Array(parts) => Ok(parts.as_slice()),
-            _ => unresolved(place, &format!("{function} takes a list")),
-        };
-        match function {
-            "Condition" => self.condition(text(argument, place)?, place, depth),
-            "Fn::Equals" => {
-                let [left, right] = self.arguments::<2>(argument, place, depth)?;
-                Ok(plain(&left) == plain(&right))
-            }
-            "Fn::Not" => match parts()? {
-                [inner] => Ok(!self.holds(inner, place, depth + 1)?),
-                _ => unresolved(place, "Fn::Not takes a list of one"),
-            },
-            "Fn::And" => parts()?.iter().try_fold(true, |all, inner| {
-                Ok(all & self.holds(inner, place, depth + 1)?)
-            }),
-            "Fn::Or" => parts()?.iter().try_fold(false, |any, inner| {
-                Ok(any | self.holds(inner, place, depth + 1)?)
-            }),
-            other => unresolved(place, &format!("{other} is not a condition")),
-        }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, inner)| check(inner, &format!("{place}[{index}]"))),
+        _ => Ok(()),
     }
 }
 
-pub(crate) fn function_arn(name: &str) -> String {
-    format!("arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}")
+/// Whether there is a function `Fn::<name>`.
+pub(super) fn is_known(name: &str) -> bool {
+    FUNCTIONS.contains(&name)
+}
+
+fn unknown(function: &str) -> String {
+    format!(
+        "the local cloud does not know the intrinsic function {function}; teach it in {}",
+        file!()
+    )
 }
 
 /// A value as CloudFormation writes it into a text: `true`, `5`, `a,b`.
@@ -376,16 +290,6 @@ pub(crate) fn plain(value: &Value) -> String {
         Value::Null => String::new(),
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
         other => other.to_string(),
-    }
-}
-
-fn generated_name(logical_id: &str, resource_type: &str) -> String {
-    let name = format!("{STACK}-{logical_id}");
-    // Bucket names know no capitals.
-    if resource_type == "AWS::S3::Bucket" {
-        name.to_lowercase()
-    } else {
-        name
     }
 }
 
