@@ -2,7 +2,7 @@
 
 MiniStack enforces the policies while the suite runs, so a missing permission fails the suite. A permission too many fails
 nothing there; it is found by comparing the policy `calls` of a function's role with what cloud.py noted. What Lambda
-itself does for a function (read its stream, write its log, join a network) is in other policies.
+itself does for a function (read its stream, put failed batches away, write its log, join a network) is in other policies.
 """
 
 import json
