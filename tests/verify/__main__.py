@@ -9,7 +9,7 @@ Gateway, on one port, with IAM policies enforced. Redis is real. In this order:
 4. suite     `cargo test -p roost-tests --test it` against the deployment
 5. schedules every function that runs on a schedule, a few times
 6. redrive   a batch that was given up, by `make redrive`
-7. policies  what each function may do, against what it did (permissions.py)
+7. policies  what each function may do, against what it did and what its environment names (permissions.py)
 8. tear-down `sam delete`, always; then everything that was started is stopped
 
 Logs are in `.verify/`. What a deployment cannot show is skipped by the suite itself, which says why: tests that kill
@@ -309,7 +309,7 @@ class Verification:
             say(f"   {line}")
         if wrong:
             raise SystemExit("the policies are not what the functions need")
-        say(f"   {len(permissions.configurations)} functions may do what they did, and nothing else")
+        say(f"   {len(permissions.configurations)} functions may do what they did, know the tables they use, and nothing else")
 
     def tear_down(self) -> None:
         if self.deployed:

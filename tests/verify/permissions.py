@@ -60,6 +60,9 @@ class Permissions:
             rare = self.rare(name)
             wrong += [f"{name} may call {' on '.join(call)}, and never did" for call in sorted(allowed - called - rare)]
             wrong += [f"{name} needs {' on '.join(call)} at times, and may not" for call in sorted(rare - allowed)]
+            named, usable = names(configuration), {resource.split("/")[1] for _, resource in allowed}
+            wrong += [f"{name} gets the name of {place}, which its role does not allow" for place in sorted(named - usable)]
+            wrong += [f"{name} may use {place}, and does not get its name" for place in sorted(usable - named)]
             wrong += [f"{name}: {statement} names *" for statement in self.statements(role) if names_all(statement)]
             if not self.was_invoked(configuration):
                 wrong.append(f"{name} was never invoked")
@@ -110,7 +113,13 @@ class Permissions:
         return found
 
 
+def names(configuration: dict) -> set[str]:
+    """The tables and streams that a function's environment names."""
+    variables = configuration.get("Environment", {}).get("Variables", {})
+    return {value for name, value in variables.items() if name.endswith(("_TABLE", "_STREAM"))}
+
+
 def names_all(statement: dict) -> bool:
-    """Whether it names * where the template does not say, by its Sid, why that cannot be avoided."""
+    """Whether it names *, and the template does not say by the Sid why that cannot be avoided."""
     avoidable = not statement.get("Sid", "").startswith("Unavoidable")
     return avoidable and any("*" in listed(statement[part]) for part in ("Action", "Resource"))
