@@ -9,8 +9,8 @@ use crate::platform::Roost;
 use crate::stores::follows::Edge;
 use crate::stores::tweets::Remains;
 use crate::stores::{
-    Cards, Celebs, Drifts, Followers, Following, Follows, IdempotencyKeys, Identities, Receipts,
-    Timelines, Tweets,
+    Cards, Celebs, Drifts, Followers, Following, Follows, IdempotencyKeys, Identities, Timelines,
+    Tweets,
 };
 
 /// Tweets or edges that are removed in one piece.
@@ -47,7 +47,6 @@ pub struct Eraser {
     timelines: Timelines,
     celebs: Celebs,
     cards: Cards,
-    receipts: Receipts,
 }
 
 impl Eraser {
@@ -62,7 +61,6 @@ impl Eraser {
             timelines: Timelines::new(roost)?,
             celebs: Celebs::new(roost)?,
             cards: Cards::new(roost)?,
-            receipts: Receipts::new(roost)?,
         })
     }
 
@@ -85,7 +83,7 @@ impl Eraser {
         let ids: Vec<TweetId> = entries.iter().map(|entry| entry.tweet).collect();
         // The table last: what has left it is not found again.
         self.cards.bury_briefly(&entries).await?;
-        self.receipts.forget(&ids).await?;
+        self.cards.forget_beside(&ids).await?;
         self.idempotency_keys.erase(&tweets).await?;
         self.tweets.erase(&tweets).await?;
         Ok(!tweets.is_empty())

@@ -179,6 +179,14 @@ impl Cards {
         self.redis.tell(deletes.collect::<Vec<_>>()).await
     }
 
+    /// Forgets everything that is kept under the ids of these tweets, except the tweets themselves.
+    pub async fn forget_beside(&self, tweets: &[TweetId]) -> Result<()> {
+        let deletes = tweets
+            .iter()
+            .map(|tweet| cmd("DEL").arg(keys::of_tweet(*tweet)).take());
+        self.redis.tell(deletes.collect::<Vec<_>>()).await
+    }
+
     /// Forgets everything that is kept under a user's id.
     pub async fn forget_user(&self, user: UserId) -> Result<()> {
         let delete = cmd("DEL").arg(keys::of_user(user)).take();

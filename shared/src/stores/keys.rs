@@ -20,6 +20,11 @@ pub(crate) fn of_user(user: UserId) -> Vec<String> {
     keys.map(|key| key(user)).to_vec()
 }
 
+/// Everything that is kept under a tweet's id beside the tweet itself, which leaves a tombstone.
+pub(crate) fn of_tweet(tweet: TweetId) -> Vec<String> {
+    vec![receipt(tweet)]
+}
+
 pub(crate) fn home_timeline(user: UserId) -> String {
     format!("home_timeline:{{{user}}}")
 }
@@ -83,4 +88,50 @@ pub(crate) fn identity(sub: &str) -> String {
 /// How much the token's owner has asked of us lately; `kind` is `read` or `write`.
 pub(crate) fn rate(sub: &str, kind: &str) -> String {
     format!("rate:{{{sub}}}:{kind}")
+}
+
+#[cfg(test)]
+mod tests {
+    /// The functions of this file that make a key out of an id of this type.
+    fn keys_by(id_type: &str) -> Vec<&'static str> {
+        let source = include_str!("keys.rs");
+        let functions = source.split("pub(crate) fn ").skip(1);
+        let fitting = functions.filter_map(|function| {
+            let (name, rest) = function.split_once('(')?;
+            let (parameter, rest) = rest.split_once(')')?;
+            let one_key = rest.starts_with(" -> String");
+            (one_key && parameter.ends_with(id_type)).then_some(name)
+        });
+        fitting.collect()
+    }
+
+    /// What stands between the braces of a function of this file.
+    fn body(name: &str) -> &'static str {
+        let (_, rest) = include_str!("keys.rs")
+            .split_once(&format!("fn {name}("))
+            .expect("a function of this file");
+        rest.split("\n}\n").next().unwrap_or_default()
+    }
+
+    #[test]
+    fn an_erasure_forgets_every_key_of_a_user() {
+        let keys = keys_by(": UserId");
+        assert!(keys.len() > 5, "{keys:?}");
+        for key in keys {
+            let listed = body("of_user").contains(&format!("        {key},\n"));
+            assert!(listed, "{key} is not in of_user, so it outlives its user");
+        }
+    }
+
+    #[test]
+    fn an_erasure_forgets_every_key_of_a_tweet() {
+        // The tweet itself gets a tombstone.
+        for key in keys_by(": TweetId")
+            .into_iter()
+            .filter(|key| *key != "tweet")
+        {
+            let listed = body("of_tweet").contains(&format!("{key}(tweet)"));
+            assert!(listed, "{key} is not in of_tweet, so it outlives its tweet");
+        }
+    }
 }

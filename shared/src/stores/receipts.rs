@@ -77,13 +77,6 @@ impl Receipts {
             .collect())
     }
 
-    pub async fn forget(&self, tweets: &[TweetId]) -> Result<()> {
-        let deletes = tweets
-            .iter()
-            .map(|tweet| cmd("DEL").arg(keys::receipt(*tweet)).take());
-        self.redis.tell(deletes.collect::<Vec<_>>()).await
-    }
-
     /// The tweet went to its author's feed, for all followers at once.
     pub async fn pulled(&self, tweet: TweetId, late_ms: u64) -> Result<()> {
         let key = keys::receipt(tweet);

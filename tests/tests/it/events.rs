@@ -2,18 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use roost_tests::{Answer, Client, LocalCloud, Method};
 use serde_json::{Value, json};
 
-fn workspace() -> PathBuf {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    tests
-        .parent()
-        .expect("the tests are in a workspace")
-        .to_owned()
-}
+use crate::house::{template, workspace};
 
 /// What is in a folder, by name without extension.
 fn names_in(folder: &str) -> BTreeSet<String> {
@@ -30,7 +23,7 @@ fn names_in(folder: &str) -> BTreeSet<String> {
 }
 
 fn functions_in_the_template() -> BTreeSet<String> {
-    let template = fs::read_to_string(workspace().join("template.yaml")).expect("the template");
+    let template = template();
     let binaries = template
         .lines()
         .filter_map(|line| line.split_once("Binary: "));

@@ -1,20 +1,10 @@
 //! What is drawn and watched is what is measured: the template and the code name the same metrics.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use shared::platform::metrics;
 
-fn workspace() -> PathBuf {
-    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let root = tests.parent().expect("the tests are in a workspace");
-    root.to_owned()
-}
-
-fn template() -> String {
-    fs::read_to_string(workspace().join("template.yaml")).expect("the template")
-}
+use super::{sources, template};
 
 fn emitted() -> BTreeSet<String> {
     metrics::ALL.iter().map(|name| (*name).to_owned()).collect()
@@ -44,17 +34,6 @@ fn watched() -> BTreeSet<String> {
         .collect()
 }
 
-fn sources(folder: &Path, found: &mut String) {
-    for entry in fs::read_dir(folder).expect("a folder of the workspace") {
-        let path = entry.expect("a readable folder").path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push_str(&fs::read_to_string(&path).expect("a source file"));
-        }
-    }
-}
-
 #[test]
 fn the_dashboard_draws_every_metric_that_the_code_emits_and_no_other() {
     assert_eq!(drawn(), emitted());
@@ -70,9 +49,11 @@ fn an_alarm_watches_only_what_the_code_emits() {
 
 #[test]
 fn every_metric_that_is_named_is_counted_somewhere() {
-    let mut code = String::new();
-    sources(&workspace().join("shared/src"), &mut code);
-    sources(&workspace().join("functions"), &mut code);
+    let code: String = [sources("shared/src"), sources("functions")]
+        .into_iter()
+        .flatten()
+        .map(|(_, text)| text)
+        .collect();
     for name in metrics::ALL {
         // `TimelineReads` is counted by `TIMELINE_READS.add(…)`, `FanOutLag` by `FAN_OUT_LAG.record(…)`.
         let mut constant = String::new();

@@ -1,0 +1,166 @@
+//! What the template must have beside each function, and what the documents must say of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{read, template};
+
+/// The resources of the template, as text, by logical id.
+fn resources() -> BTreeMap<String, String> {
+    let template = template();
+    let (_, resources) = template
+        .split_once("\nResources:\n")
+        .expect("the template has resources");
+    let (resources, _) = resources
+        .split_once("\nOutputs:\n")
+        .expect("the template has outputs");
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    let mut current = String::new();
+    for line in resources.lines() {
+        let name = line
+            .strip_prefix("  ")
+            .filter(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
+            .and_then(|rest| rest.strip_suffix(':'));
+        if let Some(name) = name {
+            current = name.to_owned();
+        }
+        let text = found.entry(current.clone()).or_default();
+        text.push_str(line);
+        text.push('\n');
+    }
+    found
+}
+
+/// The functions that something of this type invokes, without `Function` at the end of their names.
+fn functions_with(resources: &BTreeMap<String, String>, event_types: &[&str]) -> Vec<String> {
+    let functions = resources
+        .iter()
+        .filter_map(|(id, text)| Some((id.strip_suffix("Function")?, text)));
+    let fitting = functions.filter(|(_, text)| {
+        let invokes = |event_type: &&str| text.contains(&format!("Type: {event_type}"));
+        event_types.iter().any(invokes)
+    });
+    let fitting: Vec<String> = fitting.map(|(name, _)| name.to_owned()).collect();
+    assert!(!fitting.is_empty(), "nothing is invoked by {event_types:?}");
+    fitting
+}
+
+#[test]
+fn every_consumer_has_its_alarms_and_its_lines_on_the_dashboard() {
+    let resources = resources();
+    let dashboard = &resources["Dashboard"];
+    for name in functions_with(&resources, &["Kinesis", "DynamoDB"]) {
+        for alarm in ["Behind", "Fails"] {
+            let alarm = resources.get(&format!("{name}{alarm}"));
+            let alarm = alarm.unwrap_or_else(|| panic!("{name} has no alarm {name}…"));
+            assert!(
+                alarm.contains(&format!("!Ref {name}Function")),
+                "{name}: {alarm}"
+            );
+        }
+        for metric in ["IteratorAge", "Errors"] {
+            let line = format!(r#""{metric}", "FunctionName", "${{{name}Function}}""#);
+            assert!(
+                dashboard.contains(&line),
+                "{name} is not on the dashboard: {line}"
+            );
+        }
+        let function = &resources[&format!("{name}Function")];
+        assert!(
+            function.contains("<<: *records"),
+            "{name} does not read as all consumers do: retries, failed batches"
+        );
+    }
+}
+
+#[test]
+fn every_scheduled_function_has_its_alarm_and_its_line_on_the_dashboard() {
+    let resources = resources();
+    for name in functions_with(&resources, &["Schedule"]) {
+        assert!(
+            resources.contains_key(&format!("{name}Fails")),
+            "{name} has no alarm {name}Fails"
+        );
+        let line = format!(r#""Errors", "FunctionName", "${{{name}Function}}""#);
+        assert!(
+            resources["Dashboard"].contains(&line),
+            "{name} is not on the dashboard: {line}"
+        );
+    }
+}
+
+/// `POST /v1/tweets` for the function behind that route.
+fn route(function: &str) -> String {
+    let part = |name: &str| {
+        let (_, rest) = function.split_once(name).expect("a route");
+        rest.split([',', '}'])
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .trim_matches('"')
+            .to_owned()
+    };
+    // A path has braces of its own: `"/v1/tweets/{id}"`.
+    let (_, path) = function.split_once("Path: \"").expect("a path");
+    let path = path.split('"').next().unwrap_or_default();
+    format!("{} {path}", part("Method: "))
+}
+
+#[test]
+fn every_route_that_writes_has_its_throttle() {
+    let resources = resources();
+    let mut writes = BTreeSet::new();
+    for name in functions_with(&resources, &["HttpApi"]) {
+        let route = route(&resources[&format!("{name}Function")]);
+        if !route.starts_with("GET ") {
+            let setting = format!(r#""{route}": *write-limits"#);
+            assert!(
+                resources["Api"].contains(&setting),
+                "{route} has no line {setting} in RouteSettings"
+            );
+            writes.insert(route);
+        }
+    }
+    let throttled = resources["Api"].matches("*write-limits").count();
+    assert_eq!(throttled, writes.len(), "RouteSettings name: {writes:?}");
+}
+
+#[test]
+fn every_function_has_a_role_and_a_log_group_of_its_own() {
+    let resources = resources();
+    for name in functions_with(&resources, &["HttpApi", "Kinesis", "DynamoDB", "Schedule"]) {
+        let function = &resources[&format!("{name}Function")];
+        for part in ["Role", "Logs"] {
+            assert!(
+                resources.contains_key(&format!("{name}{part}"))
+                    && function.contains(&format!("{name}{part}")),
+                "{name} has no {name}{part} of its own"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_readme_explains_every_parameter() {
+    let (template, readme) = (template(), read("README.md"));
+    let (_, parameters) = template.split_once("\nParameters:\n").expect("parameters");
+    let (parameters, _) = parameters.split_once("\nConditions:\n").expect("an end");
+    let names = parameters.lines().filter_map(|line| {
+        let name = line.strip_prefix("  ")?.strip_suffix(':')?;
+        name.starts_with(|c: char| c.is_ascii_uppercase())
+            .then_some(name)
+    });
+    let rows: Vec<&str> = readme
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .collect();
+    let mut count = 0;
+    for name in names {
+        let quoted = format!("`{name}`");
+        assert!(
+            rows.iter().any(|row| row.contains(&quoted)),
+            "README.md has no row for the parameter {name}"
+        );
+        count += 1;
+    }
+    assert!(count > 10, "only {count} parameters were found");
+}
