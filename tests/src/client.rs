@@ -170,6 +170,12 @@ impl Client {
         self.token(&unique_subject()).await
     }
 
+    /// The answer to a sign-up with this token and this body.
+    pub async fn create_user(&self, token: &str, body: &Value) -> Answer {
+        let call = self.call(Method::POST, "/v1/users");
+        call.token(token).json(body).send().await
+    }
+
     /// One new person for each name, in this order.
     pub async fn sign_up_each<const N: usize>(&self, names: [&str; N]) -> [User; N] {
         let users = in_parallel(1, names.map(|name| self.sign_up(name))).await;
@@ -182,13 +188,7 @@ impl Client {
         let token = self.token(&subject).await;
         let handle = unique_handle(name);
         let body = json!({ "handle": handle, "name": name });
-        let answer = self
-            .call(Method::POST, "/v1/users")
-            .token(&token)
-            .json(&body)
-            .send()
-            .await
-            .expect(201);
+        let answer = self.create_user(&token, &body).await.expect(201);
         let profile: Profile = answer.read();
         User::new(self.clone(), profile.id, handle, token)
     }

@@ -136,13 +136,7 @@ async fn a_token_without_a_profile_can_only_sign_up() {
     }
 
     let body = json!({ "handle": roost.unused_handle("late"), "name": "Late" });
-    roost
-        .call(Method::POST, "/v1/users")
-        .token(&token)
-        .json(&body)
-        .send()
-        .await
-        .expect(201);
+    roost.create_user(&token, &body).await.expect(201);
     get_me(&roost, &token).await.expect(200);
 }
 
@@ -225,10 +219,7 @@ async fn json_that_lacks_what_is_needed_is_refused() {
         json!({ "handle": handle, "name": null }),
     ] {
         roost
-            .call(Method::POST, "/v1/users")
-            .token(&stranger)
-            .json(&body)
-            .send()
+            .create_user(&stranger, &body)
             .await
             .expect_problem(422);
     }
@@ -252,10 +243,7 @@ async fn a_body_over_32_kib_is_too_large() {
         .await
         .expect_problem(413);
     roost
-        .call(Method::POST, "/v1/users")
-        .token(&stranger)
-        .json(&json!({ "handle": "x", "name": padding }))
-        .send()
+        .create_user(&stranger, &json!({ "handle": "x", "name": padding }))
         .await
         .expect_problem(413);
 

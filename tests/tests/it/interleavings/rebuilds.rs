@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use roost_tests::{Contest, Interleavings, Party, Race};
+use roost_tests::{Contest, Function, Interleavings, Party, Race};
 use serde_json::Value;
 use shared::domain::Entry;
 
@@ -18,15 +18,27 @@ async fn author(world: &World) -> (Person, Vec<Entry>) {
     (author, tweets)
 }
 
-/// A reader without a list, who follows the author and has a tweet of their own. Gives what the timeline holds.
-async fn reader_of(world: &World, author: &Person, tweets: &[Entry]) -> (Person, Vec<u64>) {
+/// A list that is missing.
+struct MissingList {
+    reader: Person,
+    /// The reader follows this author.
+    author: Person,
+    /// What the timeline holds, newest first: the author's tweets, and one of the reader's.
+    before: Vec<u64>,
+}
+
+async fn given_missing_list(world: &World, author: &Person, tweets: &[Entry]) -> MissingList {
     let reader = world.sign_up().await;
     world.follow(&reader, author).await;
     let mut entries = world.tweets(&reader, 1, 60_500).await;
     entries.extend_from_slice(tweets);
-    let mut ids: Vec<u64> = entries.iter().map(|entry| entry.tweet.get()).collect();
-    ids.sort_unstable_by(|a, b| b.cmp(a));
-    (reader, ids)
+    let mut before: Vec<u64> = entries.iter().map(|entry| entry.tweet.get()).collect();
+    before.sort_unstable_by(|a, b| b.cmp(a));
+    MissingList {
+        reader,
+        author: author.clone(),
+        before,
+    }
 }
 
 /// A page that was read during a race shows all that was there before, and perhaps what was posted meanwhile.
@@ -42,24 +54,26 @@ fn expect_page(answer: &Value, before: &[u64], trace: &str) {
     assert!(shown.is_sorted_by(|a, b| a > b), "{shown:?} in{trace}");
 }
 
-/// Runs a race of the reader, who comes first, with somebody who delivers a tweet of the author. They meet at the list, at
+/// Runs a race of somebody who reads the list with somebody who delivers a tweet of the author. They meet at the list, at
 /// the right to rebuild it, and at the author's tweets. The page must show what was there before.
 async fn race_for_a_page(
     world: &World,
-    reader: &Person,
-    author: &Person,
     interleavings: &mut Interleavings,
-    parties: Vec<Party<Value>>,
-    before: &[u64],
+    list: &MissingList,
+    home_timeline: &Arc<Function>,
+    delivery: Party<Value>,
 ) {
-    let (me, them) = (reader.id, author.id);
+    let (me, them) = (list.reader.id, list.author.id);
     let contested = move |_, text: &str, _| {
         asks_key(text, &["home_timeline", "rebuild"], me)
             || asks_table(text, &["Query", "PutItem"], "tweets", them)
     };
-    let Outcome { trace, answers } = world.race(reader, interleavings, contested, parties).await;
+    let parties = vec![reading(home_timeline, &list.reader), delivery];
+    let Outcome { trace, answers } = world
+        .race(&list.reader, interleavings, contested, parties)
+        .await;
     if let Some(page) = answers.first() {
-        expect_page(page, before, &trace);
+        expect_page(page, &list.before, &trace);
     }
 }
 
@@ -73,17 +87,9 @@ async fn a_rebuild_and_a_fan_out_in_every_order_lose_and_double_nothing() {
     let mut interleavings = Interleavings::default();
     while interleavings.advance() {
         let (author, tweets) = author(&world).await;
-        let (reader, before) = reader_of(&world, &author, &tweets).await;
-        let parties = vec![reading(&home_timeline, &reader), posting.party(&author)];
-        race_for_a_page(
-            &world,
-            &reader,
-            &author,
-            &mut interleavings,
-            parties,
-            &before,
-        )
-        .await;
+        let list = given_missing_list(&world, &author, &tweets).await;
+        let post = posting.party(&author);
+        race_for_a_page(&world, &mut interleavings, &list, &home_timeline, post).await;
     }
     report("a rebuild and a fan-out", &interleavings, 20);
 }
@@ -98,19 +104,10 @@ async fn a_rebuild_and_a_late_delivery_in_every_order_double_nothing() {
     let (author, tweets) = author(&world).await;
     let mut interleavings = Interleavings::default();
     while interleavings.advance() {
-        let (reader, before) = reader_of(&world, &author, &tweets).await;
+        let list = given_missing_list(&world, &author, &tweets).await;
         // In the middle of what the rebuild finds.
         let late = delivering(&fan_out, tweets[1]);
-        let parties = vec![reading(&home_timeline, &reader), late];
-        race_for_a_page(
-            &world,
-            &reader,
-            &author,
-            &mut interleavings,
-            parties,
-            &before,
-        )
-        .await;
+        race_for_a_page(&world, &mut interleavings, &list, &home_timeline, late).await;
     }
     report("a rebuild and a late delivery", &interleavings, 8);
 }
@@ -124,7 +121,8 @@ async fn two_rebuilds_in_every_order_fill_the_list_once() {
     let (author, tweets) = author(&world).await;
     let mut interleavings = Interleavings::of_parties_alike();
     while interleavings.advance() {
-        let (reader, before) = reader_of(&world, &author, &tweets).await;
+        let list = given_missing_list(&world, &author, &tweets).await;
+        let MissingList { reader, before, .. } = list;
         let parties = sandboxes.iter().map(|sandbox| reading(sandbox, &reader));
         let me = reader.id;
         let contested = move |_, text: &str, before: usize| {
@@ -159,7 +157,8 @@ async fn a_rebuild_that_is_taken_over_while_somebody_posts_loses_nothing() {
     let mut interleavings = Interleavings::default();
     while interleavings.advance() {
         let (author, tweets) = author(&world).await;
-        let (reader, before) = reader_of(&world, &author, &tweets).await;
+        let list = given_missing_list(&world, &author, &tweets).await;
+        let MissingList { reader, before, .. } = list;
         let posted = Arc::new(AtomicU64::new(0));
         let third: Party<Value> = {
             let (posting, author) = (posting.clone(), author.clone());
