@@ -99,7 +99,7 @@ smoke: ## Run the end-to-end suite against a deployment (URL=… TOKEN_URL=…)
 
 redrive: $(TOOLS) ## Process batches again that a consumer gave up on (BUCKET=…, and KEY=… for one only)
 	@test -n "$(BUCKET)" || { echo "from where? make redrive BUCKET=<output FailedBatches>" >&2; exit 1; }
-	@$(VENV)/bin/python local/redrive.py "$(BUCKET)" $(KEY)
+	@$(VENV)/bin/python docs/operations/redrive.py "$(BUCKET)" $(KEY)
 
 watch: $(TOOLS) ## Serve the functions with cargo lambda, rebuilt on change, on the data of a running `make run`
 	@test -f $(ROOST_STATE_DIR)/env || { echo "no local cloud: start one with 'make run' in another terminal" >&2; exit 1; }

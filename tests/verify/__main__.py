@@ -298,7 +298,7 @@ class Verification:
         }
         storage = self.cloud("s3")
         storage.put_object(Bucket=bucket, Key="aws/lambda/a-batch", Body=json.dumps(kept))
-        self.run(str(TOOLS / "python"), "local/redrive.py", bucket, log="redrive.log")
+        self.run(str(TOOLS / "python"), "docs/operations/redrive.py", bucket, log="redrive.log")
         if storage.list_objects_v2(Bucket=bucket)["KeyCount"] != 0:
             raise SystemExit("the batch was redriven and is still there")
 
