@@ -2,7 +2,7 @@
 
 mod follows;
 mod pages;
-mod requests;
+pub(crate) mod requests;
 mod tweets;
 mod users;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 const BAD_IDS: [&str; 6] = ["abc", "-1", "18446744073709551616", "+5", "1.5", "%20"];
 
 /// A well-formed id that nobody has: the first of all, long before any was made.
-const UNKNOWN_ID: &str = "1";
+pub(crate) const UNKNOWN_ID: &str = "1";
 
 /// The answer to a request for the profile of the bearer of this token.
 async fn get_me(roost: &Client, token: &str) -> Answer {

@@ -6,8 +6,12 @@ use serde_json::json;
 use super::{UNKNOWN_ID, get_me};
 
 /// Every route, with a body that would do.
-fn routes() -> Vec<(Method, String, String)> {
-    let route = |method, path: &str| (method, path.replace("{id}", UNKNOWN_ID), String::new());
+pub(crate) fn routes() -> Vec<(Method, String, String)> {
+    let known = |path: &str| {
+        path.replace("{id}", UNKNOWN_ID)
+            .replace("{handle}", "nobody")
+    };
+    let route = |method, path: &str| (method, known(path), String::new());
     vec![
         (
             Method::POST,
@@ -16,7 +20,7 @@ fn routes() -> Vec<(Method, String, String)> {
         ),
         route(Method::GET, "/v1/users/me"),
         route(Method::GET, "/v1/users/{id}"),
-        route(Method::GET, "/v1/users/by/handle/nobody"),
+        route(Method::GET, "/v1/users/by/handle/{handle}"),
         route(Method::POST, "/v1/users/{id}/follow"),
         route(Method::DELETE, "/v1/users/{id}/follow"),
         route(Method::GET, "/v1/users/{id}/followers"),

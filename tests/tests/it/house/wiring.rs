@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{read, template};
+use crate::contract::{UNKNOWN_ID, requests};
 
 /// The resources of the template, as text, by logical id.
 fn resources() -> BTreeMap<String, String> {
@@ -122,6 +123,25 @@ fn every_route_that_writes_has_its_throttle() {
     }
     let throttled = resources["Api"].matches("*write-limits").count();
     assert_eq!(throttled, writes.len(), "RouteSettings name: {writes:?}");
+}
+
+#[test]
+fn the_contract_tests_know_every_route() {
+    let resources = resources();
+    let deployed: BTreeSet<String> = functions_with(&resources, &["HttpApi"])
+        .iter()
+        .map(|name| route(&resources[&format!("{name}Function")]))
+        .map(|route| route.replace("{id}", UNKNOWN_ID))
+        .map(|route| route.replace("{handle}", "nobody"))
+        .collect();
+    let tried: BTreeSet<String> = requests::routes()
+        .iter()
+        .map(|(method, path, _)| {
+            let path = path.split('?').next().unwrap_or_default();
+            format!("{method} {path}")
+        })
+        .collect();
+    assert_eq!(tried, deployed, "contract/requests.rs and template.yaml");
 }
 
 #[test]
