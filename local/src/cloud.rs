@@ -1,5 +1,7 @@
 //! The whole: starts every service in the order of need, says so, and ends everything it started.
 
+mod ready;
+
 use std::collections::BTreeMap;
 use std::os::unix::process::parent_id;
 use std::path::Path;
@@ -16,7 +18,7 @@ use crate::error::StartError;
 use crate::http_api::{self, Gateway, Ready};
 use crate::jwt::Issuer;
 use crate::lambda::{Lambda, serve_invoke_api};
-use crate::output::{say, set_name_width};
+use crate::output::{self, say};
 use crate::template::{REGION, Stack, Template};
 use crate::{event_source, schedule};
 
@@ -36,7 +38,7 @@ struct Urls {
     lambda: String,
 }
 
-/// What listens before anything is behind it, so that every URL is known when the template is resolved.
+/// The ports, open before there is a service behind them, so that every URL is known when the template is resolved.
 struct Listeners {
     http: TcpListener,
     dynamodb: TcpListener,
@@ -47,6 +49,7 @@ struct Listeners {
 /// Starts the system and runs it until it is told to stop.
 pub(crate) async fn run(config: Config) -> Result<(), StartError> {
     let started = Instant::now();
+    output::set_verbose(config.verbose);
     let stop = StopSignals::listen()?;
     let template = Template::read(&config.template)?;
     prepare_state(&config.state)?;
@@ -82,8 +85,8 @@ async fn operate(
     mut stop: StopSignals,
     started: Instant,
 ) -> Result<(), StartError> {
-    let ready = Ready::default();
-    tokio::spawn(http_api::serve(listeners.http, Arc::clone(&ready)));
+    let gateway = Ready::default();
+    tokio::spawn(http_api::serve(listeners.http, Arc::clone(&gateway)));
     let audience = variable("JWT_AUDIENCE").unwrap_or_else(|| AUDIENCE.to_owned());
     let given = BTreeMap::from([
         ("RedisUrl", urls.redis.clone()),
@@ -91,8 +94,13 @@ async fn operate(
         ("JwtAudience", audience.clone()),
     ]);
     let stack = template.resolve(&given, variable)?;
-    let names = stack.functions.iter().map(|function| function.binary.len());
-    set_name_width(names.max().unwrap_or(5));
+    // Functions behind a route have something to say only if there is trouble, unless all is shown.
+    let writers = stack
+        .functions
+        .iter()
+        .filter(|function| config.verbose || function.routes.is_empty());
+    let widths = writers.map(|function| function.binary.len());
+    output::set_name_width(widths.max().unwrap_or(5));
 
     let issuer_url = urls.http.clone();
     let issuer = tokio::task::spawn_blocking(move || Issuer::new(issuer_url, audience));
@@ -107,27 +115,14 @@ async fn operate(
     tokio::spawn(serve_invoke_api(listeners.invoke, Arc::clone(&lambda)));
     start_event_sources(&stack, &lambda, &dynamodb, &kinesis, &config.state)?;
     write_state(&config.state, urls, &stack, &environment)?;
-    let gateway = Gateway::new(
+    // Nobody else sets it.
+    let _ = gateway.set(Gateway::new(
         &stack,
         Arc::new(issuer),
         Arc::clone(&lambda),
         urls.as_json(),
-    );
-    // Nobody else sets it.
-    let _ = ready.set(gateway);
-    say(format!(
-        "ready in {} ms: HTTP {} DynamoDB {} Kinesis {} Redis {} Lambda {}",
-        started.elapsed().as_millis(),
-        urls.http,
-        urls.dynamodb,
-        urls.kinesis,
-        urls.redis,
-        urls.lambda
     ));
-    say(format!(
-        "a token: curl -d '{{\"sub\":\"alice\"}}' {}/dev/token",
-        urls.http
-    ));
+    output::show(&ready::message(urls, &config.state, started.elapsed()));
 
     stop.received().await;
     say("stopping");
@@ -187,7 +182,7 @@ fn service_environment(urls: &Urls) -> BTreeMap<String, String> {
     environment
 }
 
-/// The state folder, without the endpoints of an earlier run: whoever waits for the file must not find those.
+/// The state folder, without the endpoints of an earlier run: a test that waits for the file must not find those.
 fn prepare_state(state: &Path) -> Result<(), StartError> {
     let _ = std::fs::remove_file(state.join(ENDPOINTS));
     std::fs::create_dir_all(state).map_err(|source| StartError::StateDirectory {
@@ -250,7 +245,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// What ends the system: Ctrl-C, SIGTERM and, for tests, the end of who started it.
+/// What ends the system: Ctrl-C, SIGTERM and, for tests, the end of the process that started it.
 struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
@@ -275,7 +270,7 @@ impl StopSignals {
     }
 }
 
-/// A test run that is killed cannot stop what it started; but its children get another parent, which shows.
+/// A test run that is killed cannot stop this process. But then this process gets another parent, which can be seen.
 async fn parent_ended(parent: Option<u32>) {
     let Some(parent) = parent else {
         return std::future::pending().await;

@@ -1,5 +1,5 @@
-//! What the environment decides: ports, folders and the template's path. Template parameters are read from the
-//! environment too, but by name, in [`crate::template`].
+//! What the environment decides: ports, folders, the template's path and how much is shown. Template parameters are
+//! read from the environment too, but by name, in [`crate::template`].
 
 use std::env;
 use std::path::PathBuf;
@@ -21,6 +21,8 @@ pub(crate) struct Config {
     pub(crate) binaries: PathBuf,
     /// Where `endpoints.json`, `env` and the buckets go (`ROOST_STATE_DIR`, default `.roost`).
     pub(crate) state: PathBuf,
+    /// Whether functions' output is passed on as it was written (`ROOST_VERBOSE`, default `false`).
+    pub(crate) verbose: bool,
     pub(crate) http: Port,
     pub(crate) dynamodb: Port,
     pub(crate) kinesis: Port,
@@ -47,12 +49,24 @@ impl Config {
             template: path("ROOST_TEMPLATE", "template.yaml"),
             binaries: path("ROOST_BIN_DIR", &beside_this_executable),
             state: path("ROOST_STATE_DIR", ".roost"),
+            verbose: flag("ROOST_VERBOSE")?,
             http: port("HTTP_PORT", 9000)?,
             dynamodb: port("DYNAMODB_PORT", 9001)?,
             kinesis: port("KINESIS_PORT", 9002)?,
             redis: port("REDIS_PORT", 9003)?,
             lambda: port("LAMBDA_PORT", 9004)?,
         })
+    }
+}
+
+fn flag(variable: &'static str) -> Result<bool, StartError> {
+    match env::var(variable).unwrap_or_default().as_str() {
+        "true" | "1" => Ok(true),
+        "false" | "0" | "" => Ok(false),
+        value => Err(StartError::NotAFlag {
+            variable,
+            value: value.to_owned(),
+        }),
     }
 }
 

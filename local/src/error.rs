@@ -1,4 +1,4 @@
-//! Why the local cloud could not start: each variant is one clear line for whoever typed `make run`.
+//! Why the local cloud could not start: each variant is one clear line for the person who typed `make run`.
 
 use std::path::PathBuf;
 
@@ -13,6 +13,11 @@ pub(crate) enum StartError {
     },
     #[error("{variable}={value} is not a port (0 to 65535; 0 picks a free one)")]
     NotAPort {
+        variable: &'static str,
+        value: String,
+    },
+    #[error("{variable}={value} is neither true nor false")]
+    NotAFlag {
         variable: &'static str,
         value: String,
     },

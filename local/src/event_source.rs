@@ -29,7 +29,7 @@ use self::kinesis::StreamShard;
 use self::record::{Record, event};
 use crate::data::{DynamoDb, Kinesis};
 use crate::lambda::Function;
-use crate::output::say;
+use crate::output::{complain, say};
 use crate::template::{EventSource, Source};
 
 /// Records that one look at a stream takes at most.
@@ -177,7 +177,7 @@ impl Lane {
         }
     }
 
-    /// Waits for the first record, then, within the batching window, for a full batch. False when there will be none.
+    /// Waits for the first record, then, within the batching window, for a full batch. False if no record will ever come.
     async fn fill(&mut self, waiting: &mut VecDeque<Record>) -> bool {
         let mut page = Vec::new();
         let missing = self.mapping.batch_size.saturating_sub(waiting.len());
@@ -231,20 +231,19 @@ impl Lane {
                     .collect();
                 let outcome = read_answer(&answer, &sequences, first);
                 if outcome == Outcome::Failed {
-                    say(format!(
-                        "{} answered with something else than batchItemFailures",
-                        self.function.binary
-                    ));
+                    complain(
+                        &self.function.binary,
+                        "answered with something else than batchItemFailures",
+                    );
                 }
                 outcome
             }
             Ok(_) => Outcome::Succeeded,
             Err(error) => {
-                say(format!(
-                    "{} failed on a batch of {}: {error}",
-                    self.function.binary,
-                    records.len()
-                ));
+                complain(
+                    &self.function.binary,
+                    format!("failed on a batch of {}: {error}", records.len()),
+                );
                 Outcome::Failed
             }
         }
@@ -253,23 +252,19 @@ impl Lane {
     async fn discard(&self, discarded: &Discarded, batch: &[Record]) {
         let records = &batch[discarded.records.clone()];
         let what = format!(
-            "{} gave up {} record(s) after {} attempt(s), {}",
-            self.function.binary,
+            "gave up {} record(s) after {} attempt(s), {}",
             records.len(),
             discarded.invocations,
             discarded.condition.name()
         );
-        let Some(destination) = &self.destination else {
-            return say(format!(
-                "{what}: they are lost, there is no OnFailure destination"
-            ));
+        let kept = match &self.destination {
+            None => "they are lost, there is no OnFailure destination".to_owned(),
+            Some(destination) => match destination.keep(discarded, records).await {
+                Ok(file) => format!("kept in {}", file.display()),
+                Err(error) => format!("they are lost, the file could not be written: {error}"),
+            },
         };
-        match destination.keep(discarded, records).await {
-            Ok(file) => say(format!("{what}: kept in {}", file.display())),
-            Err(error) => say(format!(
-                "{what}: they are lost, the file could not be written: {error}"
-            )),
-        }
+        complain(&self.function.binary, format!("{what}: {kept}"));
     }
 }
 

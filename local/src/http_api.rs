@@ -1,6 +1,7 @@
-//! The HTTP API: routes of the template with API Gateway's payload and JWT authorizer, the local token issuer, and
-//! what says whether the system is up.
+//! The HTTP API: routes of the template with API Gateway's payload and JWT authorizer, the local token issuer,
+//! and `/healthz`. [`log`] writes one line for each request.
 
+mod log;
 mod payload;
 mod problem;
 mod routing;
@@ -15,17 +16,18 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
+use self::log::{Caller, Reason};
 use self::payload::Context;
 use self::problem::problem;
-use self::routing::Routes;
+use self::routing::{Matched, Routes};
 use crate::jwt::{Issuer, Refusal, bearer, claims_as_texts};
 use crate::lambda::{Function, InvokeError, Lambda};
 use crate::net::without_delay;
-use crate::output::say;
+use crate::output::{complain, say};
 use crate::template::{Authorizer, Cors, Stack};
 
 /// API Gateway's limit on a request.
@@ -109,6 +111,7 @@ pub(crate) async fn serve(listener: TcpListener, ready: Ready) {
         .fallback(call)
         .method_not_allowed_fallback(|| async { not_found() })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(axum::middleware::from_fn(log::log))
         .with_state(ready);
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     if let Err(error) = axum::serve(without_delay(listener), service).await {
@@ -151,7 +154,7 @@ async fn key_set(State(ready): State<Ready>) -> Response {
     })
 }
 
-/// A token for whoever asks: `{"sub": "alice", "expires_in": 3600}`.
+/// A token for everybody who asks: `{"sub": "alice", "expires_in": 3600}`.
 async fn token(State(ready): State<Ready>, body: Bytes) -> Response {
     let Some(gateway) = ready.get() else {
         return starting();
@@ -176,8 +179,10 @@ async fn token(State(ready): State<Ready>, body: Bytes) -> Response {
     };
     match gateway.issuer.token(subject, expires_in) {
         Some(token) => {
-            Json(json!({"access_token": token, "token_type": "Bearer", "expires_in": expires_in}))
-                .into_response()
+            let caller = Extension(Caller(subject.to_owned()));
+            let token =
+                json!({"access_token": token, "token_type": "Bearer", "expires_in": expires_in});
+            (caller, Json(token)).into_response()
         }
         None => problem(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -227,6 +232,24 @@ async fn forward(gateway: &Gateway, client: SocketAddr, request: Request) -> Res
             }
         }
     };
+    let caller = authorizer
+        .as_ref()
+        .and_then(|authorizer| authorizer["jwt"]["claims"]["sub"].as_str())
+        .map(|subject| Caller(subject.to_owned()));
+    let mut response = invoke(client, &parts, body, route, authorizer).await;
+    if let Some(caller) = caller {
+        response.extensions_mut().insert(caller);
+    }
+    response
+}
+
+async fn invoke(
+    client: SocketAddr,
+    parts: &Parts,
+    body: Body,
+    route: Matched<'_, Target>,
+    authorizer: Option<Value>,
+) -> Response {
     let Ok(body) = axum::body::to_bytes(body, MAX_BODY_BYTES).await else {
         return problem(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -239,7 +262,7 @@ async fn forward(gateway: &Gateway, client: SocketAddr, request: Request) -> Res
         authorizer,
         client,
     };
-    let event = Bytes::from(payload::event(&parts, &body, context).to_string());
+    let event = Bytes::from(payload::event(parts, &body, context).to_string());
     let function = &route.target.function;
     let answer =
         tokio::time::timeout(INTEGRATION_LIMIT, function.invoke(event, Some(QUEUE_LIMIT))).await;
@@ -252,10 +275,10 @@ async fn forward(gateway: &Gateway, client: SocketAddr, request: Request) -> Res
     match answer {
         Ok(Ok(answer)) => payload::response(&answer).map_or_else(
             || {
-                say(format!(
-                    "{} gave an answer that is not an HTTP response",
-                    function.binary
-                ));
+                complain(
+                    &function.binary,
+                    "gave an answer that is not an HTTP response",
+                );
                 failed()
             },
             |response| response.map(Body::new),
@@ -265,10 +288,10 @@ async fn forward(gateway: &Gateway, client: SocketAddr, request: Request) -> Res
             "The system is busy; try again later.",
         ),
         Ok(Err(error)) => {
-            say(format!(
-                "{} failed on {}: {error}",
-                function.binary, route.key
-            ));
+            complain(
+                &function.binary,
+                format!("failed on {}: {error}", route.key),
+            );
             failed()
         }
     }
@@ -342,6 +365,9 @@ fn unauthorized(refusal: &Refusal) -> Response {
             .headers_mut()
             .insert(header::WWW_AUTHENTICATE, challenge);
     }
+    response
+        .extensions_mut()
+        .insert(Reason(refusal.to_string()));
     response
 }
 

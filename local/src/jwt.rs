@@ -1,7 +1,7 @@
 //! The local token issuer and the check that API Gateway's JWT authorizer makes.
 //!
 //! Tokens are signed with RS256, the only family that the real authorizer accepts, by a key that lives as long as the
-//! process. Who asks for a token gets it: that is what makes it a local issuer.
+//! process. Everybody who asks for a token gets one, because this issuer is for one machine only.
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::{KeyPair, KeySize};

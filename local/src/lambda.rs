@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use serde::Serialize;
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
@@ -30,7 +31,7 @@ const DEFAULT_CONCURRENCY: u64 = 8;
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum InvokeError {
     /// The function ran and reported an error; the bytes are its error document.
-    #[error("{}", String::from_utf8_lossy(document))]
+    #[error("{}", error_message(document))]
     Function { document: Bytes },
     #[error("task timed out after {:.2} seconds", limit.as_secs_f64())]
     TimedOut { limit: Duration },
@@ -40,6 +41,15 @@ pub(crate) enum InvokeError {
     Init { reason: String },
     #[error("all sandboxes are busy")]
     Busy,
+}
+
+/// The message in a function's error document.
+fn error_message(document: &Bytes) -> String {
+    let read: Option<Value> = serde_json::from_slice(document).ok();
+    match read.as_ref().and_then(|read| read["errorMessage"].as_str()) {
+        Some(message) => message.trim().to_owned(),
+        None => String::from_utf8_lossy(document).into_owned(),
+    }
 }
 
 pub(crate) struct Lambda {
@@ -170,9 +180,12 @@ fn reserved_environment(function: &template::Function) -> BTreeMap<String, Strin
         ("_HANDLER", "bootstrap".to_owned()),
     ];
     let mut variables = BTreeMap::from(variables.map(|(name, value)| (name.to_owned(), value)));
-    // The format stays text: whoever reads a terminal is a person.
-    if let Some(level) = &function.log_level {
-        variables.insert("AWS_LAMBDA_LOG_LEVEL".to_owned(), level.clone());
+    // Functions write as the template says; the terminal makes short lines of it.
+    for (variable, value) in [
+        ("AWS_LAMBDA_LOG_FORMAT", &function.log_format),
+        ("AWS_LAMBDA_LOG_LEVEL", &function.log_level),
+    ] {
+        variables.extend(value.clone().map(|value| (variable.to_owned(), value)));
     }
     variables
 }

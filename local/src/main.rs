@@ -1,10 +1,11 @@
 //! Roost's local cloud: one process that reads `template.yaml` and does on one machine what AWS would do with it.
 //!
-//! - [`template`] reads the SAM template and resolves its parameters for this machine.
+//! - [`template`] reads the SAM template, resolves its parameters for this machine, and refuses what it does not know.
 //! - [`data`] holds the data: DynamoDB and Kinesis embedded, Redis as a child process.
 //! - [`lambda`] runs the real function binaries over the Lambda Runtime API.
 //! - [`event_source`] and [`schedule`] call functions for streams and rates.
 //! - [`http_api`] is API Gateway with the token issuer of [`jwt`].
+//! - [`output`] is the terminal: short lines, or everything that the functions write.
 //!
 //! Nothing here is deployed.
 
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Leaving it drops the runtime, and with it every child that is still there.
+/// When this returns, the runtime is dropped, and with it every child process that is still there.
 fn run() -> Result<(), StartError> {
     let config = Config::from_env()?;
     // The embedded databases work on the runtime's threads, so there are some more of them than cores on a small machine.

@@ -45,7 +45,7 @@ pub use client::{Call, Client};
 pub use function::{Function, RedisProxy, body_of, page_ids};
 pub use http::{Answer, Http};
 pub use hyper::Method;
-pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox, field};
+pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox, field, is_request};
 pub use patience::{
     PATIENCE, eventually, expect_equal, in_parallel, now_seconds, stretched, throughout,
 };

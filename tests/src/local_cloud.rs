@@ -273,6 +273,8 @@ impl Process {
         let child = Command::new(&binary)
             .envs(ports)
             .envs(NO_HURRY)
+            // The log has the functions' lines as they wrote them.
+            .env("ROOST_VERBOSE", "true")
             .envs(parameters)
             .env("ROOST_TEMPLATE", workspace().join("template.yaml"))
             .env("ROOST_STATE_DIR", &state)
@@ -377,10 +379,17 @@ impl Drop for Process {
     }
 }
 
+/// Is this line a request's? Only there may be what a client put into a path.
+pub fn is_request(line: &str) -> bool {
+    let writer = line.split_once(" | ").map(|(writer, _)| writer.trim_end());
+    writer == Some("http")
+}
+
 /// Does this line hold a token, or the text of a tweet as tests post them?
 fn is_indiscreet(line: &str) -> bool {
-    // A JWT is base64 of JSON, which begins with `{"`; texts are `number 3 of somebody`.
-    let has_token = line.contains("eyJ");
+    // A JWT is base64 of JSON, which begins with `{"`, and has several parts; the cursor in a path may be base64 as well,
+    // but has only one. Texts are `number 3 of somebody`.
+    let has_token = line.contains(if is_request(line) { ".eyJ" } else { "eyJ" });
     let has_text = line.match_indices("number ").any(|(at, found)| {
         let rest = line[at + found.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
         rest.starts_with(" of ")
@@ -455,6 +464,25 @@ pub(crate) fn fresh_folder() -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tokens_and_texts_are_found_in_every_line_and_cursors_in_paths_are_let_pass() {
+        for line in [
+            r#"post-tweet | {"fields":{"message":"number 3 of alice"}}"#,
+            r#"post-tweet | {"fields":{"message":"eyJhbGciOi"}}"#,
+            "roost      | post-tweet failed: eyJhbGciOi",
+            "http       | 08:41:03.577 GET /v1/users/me?token=eyJhbGciOi.eyJzdWIi.x 400 1 ms -",
+            "http       | 08:41:03.577 POST /v1/tweets 422 1 ms alice  number 3 of alice is too long",
+        ] {
+            assert!(is_indiscreet(line), "{line}");
+        }
+        for line in [
+            r#"post-tweet | {"fields":{"message":"tweet posted"}}"#,
+            "http       | 08:41:03.577 GET /v1/users/me/mutes?cursor=eyJ2IjoxfQ 200 1 ms alice",
+        ] {
+            assert!(!is_indiscreet(line), "{line}");
+        }
+    }
 
     #[test]
     fn deliveries_are_read_from_json_and_from_logfmt() {

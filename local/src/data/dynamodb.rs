@@ -2,8 +2,9 @@
 //!
 //! Two things are added from outside. dynoxide 3.2 keeps stream records in a table without an index and looks through
 //! all of them on every write (700 writes/s at 10,000 records and falling, against 7,000), so an index is put into
-//! the database before it is used, and the stream can be kept, as AWS keeps it. And it tells nobody that a record was written, but asks its clock for the record's time: the
-//! clock passes the news on, so that readers need not poll.
+//! the database before it is used, and the stream can be kept, as AWS keeps it. And dynoxide tells nobody that a
+//! record was written, but it asks its clock for the record's time. So the clock tells the readers, and they need not
+//! poll.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -78,7 +79,7 @@ impl DynamoDb {
     }
 }
 
-/// An index has to be created by SQL, for which the running database has no door; but it can be restored from a file.
+/// An index is created by SQL, which the running database does not take. But the database can be restored from a file.
 fn index_stream_records(database: &Database) -> Result<(), String> {
     let file = std::env::temp_dir().join(format!("roost-{}.sqlite", Uuid::new_v4()));
     let path = file.display().to_string();

@@ -1,5 +1,5 @@
-//! Redis: a real `redis-server` or `valkey-server`, which keeps nothing on disk. When somebody kills it, it comes back
-//! empty on the same port, as a cache node is replaced.
+//! Redis: a real `redis-server` or `valkey-server`, which keeps nothing on disk. If it ends, it is started again,
+//! empty and on the same port, as a cache node is replaced.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::error::StartError;
 use crate::output::say;
 
 const START_LIMIT: Duration = Duration::from_secs(10);
-/// Between a death and the next start.
+/// The time between the end of a Redis and the start of the next.
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
 
 /// A free port may be somebody else's by the time Redis opens it; then another one is tried.
@@ -118,7 +118,7 @@ async fn supervise(
 }
 
 fn spawn(program: &Path, port: u16) -> Result<Child, StartError> {
-    // Nobody is left to stop Redis when this process is killed outright, so the kernel does it where it can.
+    // If this process is killed outright, it cannot stop Redis. If the system has setpriv, the kernel stops it then.
     let mut command = match find_program("setpriv") {
         Some(setpriv) => {
             let mut command = Command::new(setpriv);
@@ -152,7 +152,7 @@ fn spawn(program: &Path, port: u16) -> Result<Child, StartError> {
         })
 }
 
-/// Whether the Redis at this port is ready, and the one that was started: another one would answer just as well.
+/// Whether the Redis at this port is ready and is the one that was started. Another one would answer as well.
 async fn answers(port: u16, process: Option<u32>) -> bool {
     let ask = async {
         let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;

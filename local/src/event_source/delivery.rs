@@ -22,7 +22,7 @@ pub(crate) struct Policy {
     pub(crate) reports_failures: bool,
 }
 
-/// What came of one invocation, in positions of the batch.
+/// How one invocation ended, in positions of the batch.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Outcome {
     Succeeded,
@@ -82,7 +82,7 @@ impl Delivery {
         }
     }
 
-    /// The records of the next invocation and how often they have failed; `None` when the batch is through.
+    /// The records of the next invocation and how often they have failed; `None` if the batch is done.
     pub(crate) fn next(&mut self) -> Option<(Range<usize>, u64)> {
         while self
             .chunks

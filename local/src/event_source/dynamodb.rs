@@ -51,7 +51,7 @@ impl TableShard {
         })
     }
 
-    /// The next records, up to `limit`, in order; none when all are read.
+    /// The next records, up to `limit`, in order; none if all are read.
     pub(crate) fn read(&mut self, limit: usize) -> Result<Vec<Record>, String> {
         let request = GetRecordsRequest {
             shard_iterator: self.iterator.clone(),

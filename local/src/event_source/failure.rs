@@ -91,7 +91,7 @@ impl Destination {
     }
 }
 
-/// Writes under another name first: whoever watches the folder never sees half a file.
+/// Writes under another name first, so that a program that watches the folder never sees half a file.
 async fn write_whole(state: &Path, file: &Path, content: String) -> std::io::Result<()> {
     let unfinished = state.join(format!(".unfinished-{}", Uuid::new_v4()));
     let file = file.to_owned();

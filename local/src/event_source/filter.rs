@@ -1,7 +1,7 @@
 //! Event filter patterns: which records of a stream a function wants to see at all.
 //!
 //! A pattern is shaped like the record. Objects mean "all of these keys", lists mean "any of these", and an element of
-//! a list is a value or a comparison (`{"prefix": "tier#"}`). A record passes when any of the patterns matches.
+//! a list is a value or a comparison (`{"prefix": "tier#"}`). A record passes if any of the patterns matches.
 
 use serde_json::{Map, Value};
 
@@ -99,7 +99,7 @@ fn matches_value(expected: &Value, actual: Option<&Value>) -> bool {
             .all(|(name, operand)| compare(name, operand, actual));
     }
     match actual {
-        // A list in the record matches when any of its elements does.
+        // A list in the record matches if any of its elements does.
         Some(Value::Array(elements)) => elements.iter().any(|element| equal(expected, element)),
         Some(actual) => equal(expected, actual),
         None => false,

@@ -19,7 +19,7 @@ pub(crate) struct StreamShard {
 }
 
 impl StreamShard {
-    /// The store has just been created when shards are opened, so the oldest and the latest record are the same: none.
+    /// The store is still empty at this point, so reading from the oldest and from the latest record is the same.
     pub(crate) fn open(store: Store, stream: &str, arn: &str, index: u32) -> Self {
         Self {
             store,
@@ -31,7 +31,7 @@ impl StreamShard {
         }
     }
 
-    /// The next records, up to `limit`, in order; none when all are read.
+    /// The next records, up to `limit`, in order; none if all are read.
     pub(crate) async fn read(&mut self, limit: usize) -> Vec<Record> {
         let stored = self
             .store

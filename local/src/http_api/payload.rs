@@ -144,7 +144,7 @@ fn is_text(content_type: Option<&str>) -> bool {
         .contains(&media_type.as_str())
 }
 
-/// The answer for the client. `None` when the function gave something that cannot be sent.
+/// The answer for the client. `None` if the function gave something that cannot be sent.
 pub(super) fn response(answer: &[u8]) -> Option<Response<Body>> {
     let answer: Value = serde_json::from_slice(answer).ok()?;
     let Some(status) = answer.get("statusCode") else {

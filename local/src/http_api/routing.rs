@@ -107,7 +107,7 @@ fn parse(path: &str) -> Vec<Segment> {
         .collect()
 }
 
-/// The path's parameters, decoded, when it fits.
+/// The path's parameters, decoded; `None` if the path does not fit.
 fn take(segments: &[Segment], path: &str) -> Option<Map<String, Value>> {
     let mut parameters = Map::new();
     let mut rest = Some(path.strip_prefix('/')?);

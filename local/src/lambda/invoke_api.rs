@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::{Function, InvokeError, Lambda};
 use crate::net::without_delay;
-use crate::output::say;
+use crate::output::{complain, say};
 
 /// Lambda tries an asynchronous event twice more.
 const ASYNC_RETRIES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(2)];
@@ -106,18 +106,18 @@ pub(crate) async fn invoke_asynchronously(function: Arc<Function>, payload: Byte
     for pause in ASYNC_RETRIES {
         match function.invoke(payload.clone(), None).await {
             Ok(_) => return,
-            Err(error) => say(format!(
-                "{} failed on an asynchronous event: {error}",
-                function.binary
-            )),
+            Err(error) => complain(
+                &function.binary,
+                format!("failed on an asynchronous event: {error}"),
+            ),
         }
         tokio::time::sleep(pause).await;
     }
     if let Err(error) = function.invoke(payload, None).await {
-        say(format!(
-            "{} failed on an asynchronous event for the last time: {error}",
-            function.binary
-        ));
+        complain(
+            &function.binary,
+            format!("failed on an asynchronous event for the last time: {error}"),
+        );
     }
 }
 

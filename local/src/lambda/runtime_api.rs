@@ -29,7 +29,7 @@ pub(super) async fn serve(listener: TcpListener, sandboxes: Arc<Sandboxes>) {
             post(error),
         )
         .route("/{sandbox}/2018-06-01/runtime/init/error", post(init_error))
-        // An answer may have 6 MB; what is larger is refused by who reads it.
+        // An answer may have 6 MB. The HTTP API or the caller refuses a larger one, not this server.
         .layer(DefaultBodyLimit::max(16 * 1024 * 1024))
         .with_state(sandboxes);
     if let Err(error) = axum::serve(without_delay(listener), router).await {
@@ -101,7 +101,7 @@ fn accept(sandboxes: &Sandboxes, sandbox: u64, request_id: &str, answer: Answer)
     }
 }
 
-/// The process ends after this, which is what fails the invocation; here it is only said why.
+/// Says why a process cannot start. The process ends after this, and that fails its invocation.
 async fn init_error(body: Bytes) -> Response {
     say(format!(
         "a function could not start: {}",

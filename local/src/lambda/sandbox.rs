@@ -124,7 +124,7 @@ impl Spawn {
     }
 }
 
-/// Waits for the end of the process, brings it about when asked to, and makes it known.
+/// Waits for the end of the process, ends it if asked to, and tells everybody who waits for it.
 async fn supervise(
     sandboxes: Arc<Sandboxes>,
     id: u64,
@@ -151,7 +151,7 @@ fn forward_lines(function: &str, pipe: Option<impl AsyncRead + Unpin + Send + 's
     tokio::spawn(async move {
         let mut lines = BufReader::new(pipe).split(b'\n');
         while let Ok(Some(line)) = lines.next_segment().await {
-            output::line(&function, String::from_utf8_lossy(&line).trim_end());
+            output::pass_on(&function, String::from_utf8_lossy(&line).trim_end());
         }
     });
 }
@@ -273,7 +273,7 @@ impl Sandbox {
         Some((request_id, payload, deadline_ms, function_arn))
     }
 
-    /// Takes the process's answer; false when it works on no such invocation.
+    /// Takes the process's answer; false if it works on no such invocation.
     pub(super) fn answer(&self, request_id: &str, answer: Answer) -> bool {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         match current.take() {
@@ -300,7 +300,7 @@ impl Sandbox {
                 .rsplit(") ")
                 .next()
                 .is_some_and(|rest| !rest.starts_with(['Z', 'X'])),
-            // Not every system tells.
+            // Only Linux has this file.
             Err(_) => true,
         }
     }

@@ -24,6 +24,8 @@ pub(crate) struct Function {
     pub(crate) timeout: Duration,
     pub(crate) memory_mb: u64,
     pub(crate) reserved_concurrency: Option<u64>,
+    /// `JSON` or `Text`.
+    pub(crate) log_format: Option<String>,
     /// The least important log lines that the function should write.
     pub(crate) log_level: Option<String>,
     pub(crate) routes: Vec<Route>,
@@ -111,6 +113,7 @@ impl Function {
             timeout: Duration::from_secs(properties.number("Timeout")?.unwrap_or(3)),
             memory_mb: properties.number("MemorySize")?.unwrap_or(128),
             reserved_concurrency: properties.number("ReservedConcurrentExecutions")?,
+            log_format: logging.text("LogFormat"),
             log_level: logging.text("ApplicationLogLevel"),
             routes: vec![],
             event_sources: vec![],

@@ -12,7 +12,7 @@ const PARAMETER: Known = Known {
     of: "a parameter",
     file: file!(),
     read: &["AllowedValues", "Default", "MaxValue", "MinValue", "Type"],
-    // What a person reads who deploys.
+    // For the person who deploys.
     no_effect: &["ConstraintDescription", "Description", "NoEcho"],
 };
 

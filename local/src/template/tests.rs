@@ -302,4 +302,10 @@ fn everything_in_the_template_of_this_repository_is_known() {
         stack.functions.len() > 20 && stack.tables.len() > 4,
         "{stack:?}"
     );
+    assert!(
+        stack
+            .functions
+            .iter()
+            .all(|function| function.log_format.as_deref() == Some("JSON"))
+    );
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use hyper::Method;
 use roost_tests::{
     Function, LocalCloud, PATIENCE, User, events, eventually, expect_equal, expect_timeline,
+    is_request,
 };
 use serde_json::{Value, json};
 use shared::platform::metrics;
@@ -143,8 +144,16 @@ async fn no_log_line_says_a_text_or_a_token_and_every_metric_is_emitted() {
     drop(stopped);
 
     let log = cloud.log();
-    let lines: Vec<_> = log.lines().collect();
-    assert!(lines.len() > 100, "{} lines prove nothing", lines.len());
+    let (requests, lines): (Vec<_>, Vec<_>) = log.lines().partition(|line| is_request(line));
+    // What to type, which the local cloud shows when it is ready.
+    let is_advice = |line: &str| line.starts_with("roost ") && line.contains("Bearer $TOKEN");
+    let lines: Vec<_> = lines.into_iter().filter(|line| !is_advice(line)).collect();
+    let by_functions: Vec<_> = lines
+        .iter()
+        .filter(|line| !line.starts_with("roost "))
+        .collect();
+    let count = by_functions.len();
+    assert!(count > 100, "{count} lines prove nothing");
     let mut secrets = vec![
         CANARY.to_owned(),
         "uthorization".to_owned(),
@@ -159,14 +168,19 @@ async fn no_log_line_says_a_text_or_a_token_and_every_metric_is_emitted() {
         for secret in &secrets {
             assert!(!line.contains(secret), "a log line says {secret:?}: {line}");
         }
-        let is_ours = ["DEBUG ", "TRACE ", "ERROR ", " INFO ", " WARN "]
-            .iter()
-            .any(|level| {
-                line.split_once("| ")
-                    .is_some_and(|(_, said)| said.starts_with(level))
-            });
+    }
+    // The line of a request says what the client put into its path, and nothing else that came with it.
+    for line in &requests {
+        for secret in secrets.iter().filter(|secret| *secret != CANARY) {
+            assert!(!line.contains(secret), "a request says {secret:?}: {line}");
+        }
+    }
+    for line in by_functions {
+        let said = line.split_once(" | ").map_or("", |(_, said)| said);
+        let said: Value = serde_json::from_str(said).unwrap_or_else(|e| panic!("{line}: {e}"));
+        let has_request = said["span"]["requestId"].is_string();
         assert!(
-            !is_ours || line.contains("requestId"),
+            has_request || said["_aws"].is_object(),
             "a line without its request: {line}"
         );
     }
@@ -187,6 +201,59 @@ async fn no_log_line_says_a_text_or_a_token_and_every_metric_is_emitted() {
             .iter()
             .all(|name| metrics::ALL.contains(&name.as_str()))
     );
+}
+
+#[tokio::test]
+async fn the_terminal_shows_one_short_line_a_request_and_an_event() {
+    let Some(cloud) = LocalCloud::for_test(&[("ROOST_VERBOSE", "false")]).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let (reader, author) = (roost.sign_up("reader").await, roost.sign_up("author").await);
+    reader.follow(&author).await;
+    reader.newest().await;
+    let tweet = author.post(CANARY).await;
+    let call = author.call(Method::POST, "/v1/tweets");
+    call.raw("{").send().await.expect_problem(400);
+    let call = roost.call(Method::GET, "/v1/home_timeline?limit=5");
+    call.send().await.expect_refusal(401);
+    eventually(PATIENCE, "the fan-out shows", || async {
+        let shows = cloud.log().contains("fan-out page delivered");
+        expect_equal("shown", shows, true)
+    })
+    .await;
+
+    let log = cloud.log();
+    // Without the time.
+    let lines: Vec<_> = log.lines().filter_map(|line| line.get(13..)).collect();
+    let shown = |beginning: &str, end: &str| {
+        let mut like = lines.iter().filter(|line| line.starts_with(beginning));
+        let line = like.next().copied().unwrap_or_default();
+        assert!(line.contains(end), "no {beginning}…{end} in:\n{log}");
+        assert_eq!(like.next(), None, "once is enough:\n{log}");
+        line
+    };
+    let caller = format!(" ms {}", author.subject());
+    assert!(shown("POST /v1/tweets 201 ", &caller).ends_with(&caller));
+    // Why it was refused.
+    let refusal = shown("POST /v1/tweets 400 ", &format!("{caller}  "));
+    assert!(refusal.contains("JSON"), "{refusal}");
+    let path = "GET /v1/home_timeline?limit=5 401 ";
+    shown(path, " ms -  the token is missing");
+    let event = lines.iter().find(|line| line.contains("fan-out page"));
+    let event = event.expect("it was there");
+    assert!(event.starts_with("fan-out-tweets "), "{event}");
+    let about = format!("  fan-out page delivered  tweet_id={} ", tweet.id);
+    assert!(event.contains(&about), "{event}");
+    for hidden in [
+        "requestId",
+        "_aws",
+        "tweet posted",
+        "request refused",
+        CANARY,
+    ] {
+        assert!(!log.contains(hidden), "{hidden} in:\n{log}");
+    }
 }
 
 #[tokio::test]

@@ -99,7 +99,7 @@ impl Resolver<'_> {
                     &format!("{logical_id} does not exist: its condition is false"),
                 );
             }
-            // A type that is not known is refused where the resource is read.
+            // `Resource::new` refuses a type that is not known.
             let kind = resource["Type"].as_str().and_then(kind_of);
             return Ok(kind.unwrap_or(Kind::NoEffect));
         }

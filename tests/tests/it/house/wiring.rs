@@ -91,19 +91,11 @@ fn every_scheduled_function_has_its_alarm_and_its_line_on_the_dashboard() {
 
 /// `POST /v1/tweets` for the function behind that route.
 fn route(function: &str) -> String {
-    let part = |name: &str| {
+    let part = |name: &str, end: char| {
         let (_, rest) = function.split_once(name).expect("a route");
-        rest.split([',', '}'])
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .trim_matches('"')
-            .to_owned()
+        rest.split(end).next().unwrap_or_default()
     };
-    // A path has braces of its own: `"/v1/tweets/{id}"`.
-    let (_, path) = function.split_once("Path: \"").expect("a path");
-    let path = path.split('"').next().unwrap_or_default();
-    format!("{} {path}", part("Method: "))
+    format!("{} {}", part(" Method: ", ','), part(" Path: \"", '"'))
 }
 
 #[test]

@@ -1,0 +1,87 @@
+//! What `make run` says when everything is up: where the services are, and what to do next.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::Urls;
+
+/// Where the state is unless `ROOST_STATE_DIR` says otherwise.
+const DEFAULT_STATE: &str = ".roost";
+
+pub(super) fn message(urls: &Urls, state: &Path, took: Duration) -> String {
+    let services = [
+        ("HTTP API", &urls.http),
+        ("DynamoDB", &urls.dynamodb),
+        ("Kinesis", &urls.kinesis),
+        ("Redis", &urls.redis),
+        ("Lambda invoke API", &urls.lambda),
+    ];
+    let services: String = services
+        .iter()
+        .map(|(service, url)| format!("  {service:<18} {url}\n"))
+        .collect();
+    // Another terminal finds this local cloud by its state.
+    let seed = if state == Path::new(DEFAULT_STATE) {
+        "make seed".to_owned()
+    } else {
+        format!("ROOST_STATE_DIR={} make seed", state.display())
+    };
+    let http = &urls.http;
+    format!(
+        r#"
+Roost is ready, in {} ms. All data is in memory; Ctrl-C stops everything.
+
+{services}
+In another terminal, get a token and sign up with it:
+
+  TOKEN=$(curl -s {http}/dev/token -d '{{"sub":"alice"}}' | python3 -c 'import json,sys; print(json.load(sys.stdin)["access_token"])')
+  curl -s {http}/v1/users -H "Authorization: Bearer $TOKEN" -d '{{"handle":"alice","name":"Alice"}}'
+
+Then follow, post and read: see "Try it" in README.md. Or fill Roost with people, follows and tweets:
+
+  {seed}
+
+Below is one line for each request and each event. ROOST_VERBOSE=true shows everything that the functions write.
+
+"#,
+        took.as_millis()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(state: &str) -> String {
+        let url = |port: u16| format!("http://127.0.0.1:{port}");
+        let urls = Urls {
+            http: url(9000),
+            dynamodb: url(9001),
+            kinesis: url(9002),
+            redis: "redis://127.0.0.1:9003".to_owned(),
+            lambda: url(9004),
+        };
+        message(&urls, Path::new(state), Duration::from_millis(812))
+    }
+
+    #[test]
+    fn every_service_has_a_row_and_the_commands_name_the_port() {
+        let said = said(".roost");
+        for row in [
+            "  HTTP API           http://127.0.0.1:9000\n",
+            "  DynamoDB           http://127.0.0.1:9001\n",
+            "  Kinesis            http://127.0.0.1:9002\n",
+            "  Redis              redis://127.0.0.1:9003\n",
+            "  Lambda invoke API  http://127.0.0.1:9004\n",
+            "TOKEN=$(curl -s http://127.0.0.1:9000/dev/token -d '{\"sub\":\"alice\"}' |",
+            "\n  make seed\n",
+        ] {
+            assert!(said.contains(row), "{row} is not in {said}");
+        }
+    }
+
+    #[test]
+    fn the_seed_is_told_where_the_state_is_unless_it_is_where_it_looks_anyway() {
+        assert!(said("/tmp/other").contains("\n  ROOST_STATE_DIR=/tmp/other make seed\n"));
+    }
+}
