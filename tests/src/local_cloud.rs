@@ -171,8 +171,8 @@ impl LocalCloud {
             .collect()
     }
 
-    /// By tweet, how old each was when the last of its fan-out was done, in milliseconds. Who was not fanned out is not
-    /// in it.
+    /// By tweet, how old each was when the last of its fan-out was done, in milliseconds. A tweet that was not fanned
+    /// out is not in it.
     pub fn fan_out_ages(&self) -> HashMap<u64, u64> {
         let log = self.target.log.as_deref().map(read_log).unwrap_or_default();
         let mut ages = HashMap::new();

@@ -177,7 +177,7 @@ impl Tables {
             .collect()
     }
 
-    /// Who follows a person.
+    /// The people who follow a person.
     pub async fn followers_of(&self, followee: u64) -> BTreeSet<u64> {
         self.query("followers", "followee_id", followee)
             .await
@@ -283,7 +283,7 @@ impl Tables {
             .item
     }
 
-    /// `None` for who has never flipped.
+    /// `None` if the author's tier has never flipped.
     pub async fn tier_of(&self, user: u64) -> Option<Tier> {
         let item = self.user_item(format!("tier#{user}")).await?;
         let name = item.get("tier").and_then(|value| value.as_s().ok());

@@ -1,4 +1,4 @@
-"""An OIDC issuer for one run: whoever asks for a token gets it.
+"""An OIDC issuer for one run: everybody who asks for a token gets it.
 
 API Gateway's JWT authorizer reads /.well-known/openid-configuration and the keys that it names, and accepts RS256.
 """
