@@ -38,6 +38,14 @@ pub mod keys {
     }
 }
 
+/// One key, see [`Cache::dump`].
+#[derive(Clone, Debug)]
+pub struct Dumped {
+    key: String,
+    value: Vec<u8>,
+    milliseconds: i64,
+}
+
 #[derive(Clone, Debug)]
 pub struct Cache(MultiplexedConnection);
 
@@ -158,6 +166,41 @@ impl Cache {
             lists.extend(found);
         }
         lists
+    }
+
+    /// Every key with its value as Redis writes it down, and how long it lives.
+    pub async fn dump(&self) -> Vec<Dumped> {
+        let keys: Vec<String> = self.ask(&["KEYS", "*"]).await;
+        let mut state = Vec::new();
+        for key in keys {
+            let value: Option<Vec<u8>> = self.ask(&["DUMP", &key]).await;
+            let milliseconds: i64 = self.ask(&["PTTL", &key]).await;
+            // A key may expire between the commands.
+            state.extend(value.map(|value| Dumped {
+                key,
+                value,
+                milliseconds: milliseconds.max(0),
+            }));
+        }
+        state
+    }
+
+    /// Puts the server back to an earlier state, at once.
+    pub async fn restore(&self, state: &[Dumped]) {
+        let mut pipeline = redis::pipe();
+        pipeline.atomic().cmd("FLUSHALL").ignore();
+        for dumped in state {
+            pipeline
+                .cmd("RESTORE")
+                .arg(&dumped.key)
+                .arg(dumped.milliseconds)
+                .arg(&dumped.value)
+                .ignore();
+        }
+        pipeline
+            .exec_async(&mut self.0.clone())
+            .await
+            .expect("a state that Redis itself wrote down");
     }
 
     /// Makes the server hang, until what this gives is dropped.

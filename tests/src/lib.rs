@@ -40,12 +40,12 @@ mod tables;
 mod target;
 mod user;
 
-pub use cache::{Cache, SENTINEL, StoppedServer, entry, keys};
+pub use cache::{Cache, Dumped, SENTINEL, StoppedServer, entry, keys};
 pub use client::{Call, Client};
 pub use function::{Function, RedisProxy, body_of, page_ids};
 pub use http::{Answer, Http};
 pub use hyper::Method;
-pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox, field, is_request};
+pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox, field, is_request, signal};
 pub use patience::{
     PATIENCE, eventually, expect_equal, in_parallel, now_seconds, stretched, throughout,
 };

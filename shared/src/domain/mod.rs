@@ -4,6 +4,7 @@
 //! so what exists has been checked.
 
 pub mod audit;
+pub mod canary;
 pub mod entry;
 pub mod event;
 pub mod id;

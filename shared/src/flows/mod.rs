@@ -1,6 +1,7 @@
 //! Steps that more than one function takes.
 
 pub mod audit;
+pub mod cache_watch;
 pub mod edges;
 pub mod erase;
 pub mod fan_out;

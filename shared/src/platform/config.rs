@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::domain::tier::{Measure, Policy};
 use crate::{Error, Result};
@@ -108,6 +109,11 @@ impl Config {
     /// Users that one audit looks at.
     pub fn audit_sample(&self) -> Result<usize> {
         Ok(usize::try_from(self.positive("AUDIT_SAMPLE")?).unwrap_or(usize::MAX))
+    }
+
+    /// How long one run of the cache's watch lasts; given in seconds.
+    pub fn cache_watch(&self) -> Result<Duration> {
+        Ok(Duration::from_secs(self.number("CACHE_WATCH_SECONDS")?))
     }
 
     /// Valkey or Redis, as `redis://` or `rediss://` URL.

@@ -59,6 +59,8 @@ metrics! {
     AUDITED_PAGES: Count = "AuditedPages";
     /// Of these, those that were not what they should be.
     AUDIT_DIFFERENCES: Count = "AuditDifferences";
+    /// Servers of the cache that lost writes, and were made to forget what they held.
+    CACHE_LOSSES: Count = "CacheLosses";
     /// Pages that said that something may be missing.
     DEGRADED_PAGES: Count = "DegradedPages";
     /// Requests refused because their sender made too many.

@@ -159,6 +159,32 @@ impl Redis {
         read(answers.pop().unwrap_or(Value::Nil))
     }
 
+    /// The server that holds a key, by its address.
+    pub(crate) async fn server_of(&self, key: &str) -> Result<String> {
+        match self.deployment.as_ref() {
+            Deployment::Cluster(cluster) => self.guard(cluster.address_of(key)).await,
+            Deployment::Single(node) => Ok(node.address()),
+        }
+    }
+
+    /// Some keys of the server that holds `beside`: the cursor to go on with, 0 at the end, and those that match.
+    pub(crate) async fn scan(
+        &self,
+        beside: &str,
+        cursor: u64,
+        pattern: &str,
+        count: usize,
+    ) -> Result<(u64, Vec<String>)> {
+        let mut pipeline = Pipeline::new();
+        pipeline.cmd("SCAN").arg(cursor);
+        pipeline.arg("MATCH").arg(pattern).arg("COUNT").arg(count);
+        let answers = match self.deployment.as_ref() {
+            Deployment::Cluster(cluster) => self.guard(cluster.ask_beside(beside, &pipeline)).await,
+            Deployment::Single(node) => self.guard(node.ask(&pipeline)).await,
+        };
+        read(answers?.pop().unwrap_or(Value::Nil))
+    }
+
     /// Any command, for tests and tools.
     pub async fn raw(&self, command: Cmd) -> Result<Value> {
         self.one(command).await

@@ -25,6 +25,9 @@ pub(crate) fn of_tweet(tweet: TweetId) -> Vec<String> {
     vec![receipt(tweet)]
 }
 
+/// Matches every [`home_timeline`].
+pub(crate) const ALL_HOME_TIMELINES: &str = "home_timeline:*";
+
 pub(crate) fn home_timeline(user: UserId) -> String {
     format!("home_timeline:{{{user}}}")
 }
@@ -79,6 +82,16 @@ pub(crate) fn tweet(tweet: TweetId) -> String {
 /// What became of the tweet's delivery.
 pub(crate) fn receipt(tweet: TweetId) -> String {
     format!("receipt:{{{tweet}}}")
+}
+
+/// See [`crate::domain::canary`]. The number spreads them over the shards.
+pub(crate) fn canary(number: u16) -> String {
+    format!("canary:{{{number}}}")
+}
+
+/// `true` for everything that can be computed from the tables again.
+pub(crate) fn is_derived(key: &str) -> bool {
+    !key.starts_with("canary:") && !key.starts_with("rate:")
 }
 
 pub(crate) fn identity(sub: &str) -> String {

@@ -2,11 +2,12 @@
 //!
 //! - DynamoDB holds the truth: [`users`], [`ids`], [`follows`], [`followers`], [`following`], [`tweets`],
 //!   [`idempotency`], [`counts`], [`tiers`], [`drifts`], [`positions`], [`erasures`].
-//! - Redis holds what can be computed from it again: [`timelines`], [`celebs`], [`feeds`], [`cards`], [`user_counts`],
+//! - Redis holds what can be computed from it again: [`timelines`], [`celebs`], [`canaries`], [`feeds`], [`cards`], [`user_counts`],
 //!   [`receipts`], [`rate_limits`]. All keys are in `keys.rs`.
 //! - Both: [`identities`], [`markers`].
 //! - Kinesis carries events: [`events`].
 
+pub mod canaries;
 pub mod cards;
 pub mod celebs;
 pub mod counts;
@@ -35,6 +36,7 @@ pub mod users;
 mod dynamo;
 mod keys;
 
+pub use canaries::Canaries;
 pub use cards::Cards;
 pub use celebs::Celebs;
 pub use counts::Counts;

@@ -11,6 +11,7 @@ mod deletion;
 mod deployment;
 mod events;
 mod explanations;
+mod failovers;
 mod fan_out;
 mod faults;
 mod flush;

@@ -130,6 +130,29 @@ impl Cluster {
         Ok(answers)
     }
 
+    /// The address of the node that has this key.
+    pub(super) async fn address_of(&self, key: &str) -> RedisResult<String> {
+        Ok(self.node_beside(key).await?.address())
+    }
+
+    /// Asks the node that has this key, whatever the commands are about.
+    pub(super) async fn ask_beside(
+        &self,
+        key: &str,
+        commands: &Pipeline,
+    ) -> RedisResult<Vec<Value>> {
+        self.node_beside(key).await?.ask(commands).await
+    }
+
+    async fn node_beside(&self, key: &str) -> RedisResult<Arc<Node>> {
+        let lease = self.lease();
+        let generation = lease.generation;
+        let map = lease.making.await;
+        let map = map.inspect_err(|_| self.slots.forget(generation))?;
+        let slot = slot::of_key(key.as_bytes());
+        Ok(map.node(Some(slot)).unwrap_or(&self.seed).clone())
+    }
+
     fn lease(&self) -> Lease<Arc<SlotMap>> {
         self.slots.get(|| {
             let cluster = self.clone();

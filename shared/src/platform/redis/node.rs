@@ -85,6 +85,10 @@ impl Node {
         &self.client
     }
 
+    pub(super) fn address(&self) -> String {
+        self.client.get_connection_info().addr().to_string()
+    }
+
     /// One round trip. Errors of single commands are among the answers.
     pub(super) async fn ask(&self, commands: &Pipeline) -> RedisResult<Vec<Value>> {
         let lease = self.lease();

@@ -20,7 +20,7 @@ pub(super) fn of(command: &Cmd) -> Option<u16> {
     words.nth(before_the_key).map(of_key)
 }
 
-fn of_key(key: &[u8]) -> u16 {
+pub(super) fn of_key(key: &[u8]) -> u16 {
     crc16(hash_tag(key).unwrap_or(key)) % SLOTS
 }
 
