@@ -7,6 +7,10 @@ use shared::platform::metrics;
 use shared::runtime::http::{self, HttpResponse, Request, header};
 use shared::{Error, Result, Roost};
 
+/// Queries to the tables that weigh as much as one read from the cache. A reader of many people who reads deep costs a
+/// query for each of them.
+const QUERIES_PER_READ: usize = 20;
+
 pub(crate) struct HomeTimeline {
     home: HomeTimelines,
 }
@@ -82,8 +86,9 @@ impl HomeTimeline {
             )),
             (None, Some(since)) => {
                 let page = self.home.page_above(me, since, size).await;
-                let explained = self.explain(explain, &page).await;
-                http::ok(&Body::above(page, explained))
+                let (cost, explained) = (cost(&page), self.explain(explain, &page).await);
+                let response = http::ok(&Body::above(page, explained))?;
+                Ok(http::with_cost(response, cost))
             }
             (cursor, None) => {
                 // An explanation can change although the page does not.
@@ -100,10 +105,10 @@ impl HomeTimeline {
     async fn below(&self, page: HomePage, size: PageSize, explain: bool) -> Result<HttpResponse> {
         // What may lack something is not worth remembering.
         let tag = Some(page.tag.clone()).filter(|_| page.troubles.is_empty() && !explain);
-        let explained = self.explain(explain, &page).await;
+        let (cost, explained) = (cost(&page), self.explain(explain, &page).await);
         let body = Body::below(page, explained);
-        let mut response =
-            http::with_header(http::ok(&body)?, header::CACHE_CONTROL, "private, no-cache")?;
+        let response = http::with_cost(http::ok(&body)?, cost);
+        let mut response = http::with_header(response, header::CACHE_CONTROL, "private, no-cache")?;
         if let Some(tag) = tag {
             response = http::with_header(response, header::ETAG, &tag)?;
         }
@@ -124,6 +129,11 @@ impl HomeTimeline {
             Vec::new()
         }
     }
+}
+
+/// What a page costs beside its request: one read for every so many queries.
+fn cost(page: &HomePage) -> u64 {
+    u64::try_from(page.queries / QUERIES_PER_READ).unwrap_or(u64::MAX)
 }
 
 impl Body {

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, stream};
 
+use tokio::time::Instant as Deadline;
+
+use super::rebuild::in_time;
 use crate::Result;
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source};
 use crate::domain::{Origin, TweetId, UserId};
@@ -48,11 +51,12 @@ impl FeedReader {
     }
 
     /// Of each author the newest tweets below an id. At most one round trip to Redis if the feeds are there. One
-    /// feed that cannot be read does not fail the others.
+    /// feed that cannot be read in time does not fail the others.
     pub async fn newest(
         &self,
         authors: &[UserId],
         below: TweetId,
+        deadline: Deadline,
     ) -> HashMap<UserId, Result<Source>> {
         let mut sources = self.recall(authors, below);
         let unknown: Vec<(UserId, TweetId)> = authors
@@ -60,7 +64,7 @@ impl FeedReader {
             .filter(|author| !sources.contains_key(author))
             .map(|author| (*author, below))
             .collect();
-        let read = self.read(&unknown, HEAD).await;
+        let read = self.read(&unknown, HEAD, deadline).await;
         if below == NEWEST {
             self.remember(&read);
         }
@@ -69,14 +73,19 @@ impl FeedReader {
     }
 
     /// The next tweets of feeds that were read down to these ids.
-    pub async fn deeper(&self, from: &[(UserId, TweetId)]) -> HashMap<UserId, Result<Source>> {
-        self.read(from, DEEPER).await
+    pub async fn deeper(
+        &self,
+        from: &[(UserId, TweetId)],
+        deadline: Deadline,
+    ) -> HashMap<UserId, Result<Source>> {
+        self.read(from, DEEPER, deadline).await
     }
 
     async fn read(
         &self,
         from: &[(UserId, TweetId)],
         count: usize,
+        deadline: Deadline,
     ) -> HashMap<UserId, Result<Source>> {
         if from.is_empty() {
             return HashMap::new();
@@ -92,7 +101,10 @@ impl FeedReader {
             .map(|(&(author, below), cached)| async move {
                 match cached {
                     Some(source) => (author, Ok(source.by(Origin::Pulled))),
-                    None => (author, self.read_table(author, below, count).await),
+                    None => {
+                        let read = in_time(deadline, self.read_table(author, below, count)).await;
+                        (author, read)
+                    }
                 }
             })
             .collect();

@@ -106,11 +106,12 @@ where
         let handled = guarded(handle(request));
         async move {
             // A caller without a token has no budget, and is refused by the handler.
-            let taken = async {
-                let kind = if reads { Kind::Read } else { Kind::Write };
-                limits.take(&subject?, kind).await
-            };
+            let kind = if reads { Kind::Read } else { Kind::Write };
+            let taken = async { limits.take(subject.as_ref()?, kind).await };
             let response = within(taken, reads, handled).await;
+            if let (Some(subject), Some(Cost(requests))) = (&subject, response.extensions().get()) {
+                limits.charge(subject, kind, *requests).await;
+            }
             metrics::flush();
             Ok::<_, lambda_http::Error>(response)
         }
@@ -210,6 +211,18 @@ pub fn not_modified() -> Result<HttpResponse> {
 fn empty(status: StatusCode) -> HttpResponse {
     let mut response = Response::new(Body::Empty);
     *response.status_mut() = status;
+    response
+}
+
+/// What an answer costs its caller beside the request itself, counted in requests.
+#[derive(Clone, Copy)]
+struct Cost(u64);
+
+/// Takes more out of the caller's budget than the one request, because the answer took so much work.
+pub fn with_cost(mut response: HttpResponse, requests: u64) -> HttpResponse {
+    if requests > 0 {
+        response.extensions_mut().insert(Cost(requests));
+    }
     response
 }
 

@@ -15,6 +15,8 @@ use crate::{Error, Result};
 const MINUTE: Duration = Duration::from_secs(60);
 /// A budget holds what is refilled in ten seconds: the sixth part of what a minute allows.
 const BURSTS_PER_MINUTE: u64 = 6;
+/// The most that one answer can cost, in full budgets: nobody waits longer than a minute for one of them.
+const MOST_CHARGED_BURSTS: u64 = 6;
 /// A budget that cannot be looked up in this time does not count. A Redis that is well takes a millisecond.
 const PATIENCE: Duration = Duration::from_millis(200);
 
@@ -65,16 +67,28 @@ impl RateLimits {
 
     /// Takes one request out of the budget of a token's owner; `None` if there is no limit or no answer.
     pub async fn take(&self, sub: &str, kind: Kind) -> Option<Verdict> {
+        self.ask(sub, kind, 0).await
+    }
+
+    /// Takes so many requests more out of a budget, for an answer that was given already. The budget may go below zero;
+    /// then its owner waits until it is refilled.
+    pub async fn charge(&self, sub: &str, kind: Kind, requests: u64) {
+        self.ask(sub, kind, requests).await;
+    }
+
+    /// `charged` is 0 for a request that is to be allowed or refused.
+    async fn ask(&self, sub: &str, kind: Kind, charged: u64) -> Option<Verdict> {
         let (limit, name) = match kind {
             Kind::Read => (self.reads?, "read"),
             Kind::Write => (self.writes?, "write"),
         };
+        let charged = charged.min(limit.burst * MOST_CHARGED_BURSTS);
+        let arguments = [limit.refill.as_micros(), limit.burst.into(), charged.into()];
         let call = (
             vec![keys::rate(sub, name)],
-            vec![
-                limit.refill.as_micros().to_string().into_bytes(),
-                limit.burst.to_string().into_bytes(),
-            ],
+            arguments
+                .map(|number: u128| number.to_string().into_bytes())
+                .to_vec(),
         );
         let asked = timeout(PATIENCE, self.redis.run_script(&self.script, [call])).await;
         let answers: Vec<(bool, u64, u64, u64)> = match asked {

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use hyper::Method;
-use roost_tests::{Answer, LocalCloud, PATIENCE, User, eventually, in_parallel};
+use roost_tests::{
+    Answer, Function, LocalCloud, PATIENCE, User, body_of, events, eventually, in_parallel, keys,
+};
 use serde_json::json;
 
 /// One read a second, ten at once; a write every two seconds, five at once.
@@ -143,4 +145,36 @@ async fn while_redis_is_gone_nobody_is_refused() {
     }
     drop(redis);
     expect_second_read_refused(&user).await;
+}
+
+#[tokio::test]
+async fn a_page_that_costs_many_queries_costs_more_of_the_budget() {
+    let Some((cloud, _, cache)) = LocalCloud::with_stores(&[]).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let reader = roost.sign_up("reader").await;
+    let authors = roost.sign_up_many("autho", 65).await;
+    in_parallel(4, authors.iter().map(|author| reader.follow(author))).await;
+    in_parallel(4, authors.iter().map(|author| author.post("hello"))).await;
+    let newest = reader.newest().await.data[0].id;
+    // Below all that the list keeps, every author is asked.
+    let list = keys::home_timeline(reader.id);
+    let _: String = cache.ask(&["LTRIM", &list, "0", "0"]).await;
+
+    // Two reads at once, and one every five seconds.
+    let limits = [("READS_PER_MINUTE", "12")];
+    let function = Function::start(&cloud, "home-timeline", &limits);
+    let read = |query: &str| {
+        let path = format!("/v1/home_timeline{query}");
+        function.invoke(events::http("GET", &path, &reader.subject(), None))
+    };
+    body_of(&read(&format!("?limit=5&cursor={newest}")), 200);
+    // Without the charge, a second read would be allowed, and a third after five seconds at the most. With it, the next one
+    // is allowed after fifteen, less what the first one took.
+    let refused = read("?limit=1");
+    assert_eq!(refused["statusCode"], 429, "{refused}");
+    let wait = refused["headers"]["retry-after"].as_str();
+    let wait: u64 = wait.and_then(|text| text.parse().ok()).expect("seconds");
+    assert!(wait > 5, "a deep page was as cheap as a warm one: {wait} s");
 }

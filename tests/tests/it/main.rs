@@ -25,6 +25,7 @@ mod long_walk;
 mod polling;
 mod redelivery;
 mod redis_outages;
+mod slow_tables;
 mod stampede;
 mod stores;
 mod timeline;

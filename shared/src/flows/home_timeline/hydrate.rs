@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use tokio::time::Instant;
+
+use super::super::rebuild::in_time;
 use super::{HomeTimelines, Trouble, Troubles};
 use crate::domain::{Entry, Tweet, TweetId, User, UserId};
 use crate::stores::cards::{Found, Lookup};
@@ -18,11 +21,13 @@ pub(super) struct Hydrated {
 }
 
 impl HomeTimelines {
-    /// Adds the tweets behind the entries, without those that were deleted, and their authors' cards.
+    /// Adds the tweets behind the entries, without those that were deleted, and their authors' cards. What the tables do
+    /// not give in time is left out.
     pub(super) async fn hydrate(
         &self,
         entries: &[Entry],
         hydrated: &mut Hydrated,
+        until: Instant,
         troubles: &mut Troubles,
     ) {
         let users = &mut hydrated.users;
@@ -47,7 +52,10 @@ impl HomeTimelines {
             .into_iter()
             .filter(|author| !found.users.contains_key(author))
             .collect();
-        let (read, rows) = tokio::join!(self.tweets.get_many(&unknown), self.users.rows(strangers));
+        let (read, rows) = tokio::join!(
+            in_time(until, self.tweets.get_many(&unknown)),
+            in_time(until, self.users.rows(strangers))
+        );
         let read = troubles
             .note(Trouble::TablesUnavailable, read)
             .unwrap_or_default();

@@ -43,8 +43,11 @@ use crate::stores::{Cards, EventStream, Following, Markers, Receipts, Timelines,
 /// Entries read beyond a page's size, so that the page usually lies above the window's floor.
 const LOOK_AHEAD: usize = 80;
 
-/// How long a page is worked at. What is not there by then is left out, well before the function is stopped.
+/// How long candidates for a page are looked for. What is not there by then is left out.
 const BUDGET: Duration = Duration::from_secs(5);
+
+/// How much longer their tweets are waited for. Both together end well before the function is stopped.
+const GRACE: Duration = Duration::from_secs(2);
 
 pub struct HomeTimelines {
     timelines: Timelines,
@@ -103,7 +106,7 @@ impl HomeTimelines {
             }
         }
         let mut hydrated = Hydrated::default();
-        while hydrated.tweets.len() < size {
+        while hydrated.tweets.len() < size && !walk.is_late() {
             if candidates.is_empty() {
                 candidates = walk.take(size - hydrated.tweets.len()).await;
             }
@@ -112,7 +115,8 @@ impl HomeTimelines {
             }
             let visible = walk.filter.apply(std::mem::take(&mut candidates));
             let ordered = order.arrange(visible);
-            self.hydrate(&ordered, &mut hydrated, &mut walk.troubles)
+            let until = walk.deadline + GRACE;
+            self.hydrate(&ordered, &mut hydrated, until, &mut walk.troubles)
                 .await;
             walk.leave_out(&hydrated.gone);
         }

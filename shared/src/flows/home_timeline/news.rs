@@ -1,8 +1,10 @@
 //! How much is new above an id. No tweet is read for it, so that clients can ask often.
 
+use tokio::time::Instant;
+
 use super::opening::{CachedList, Opening};
 use super::walk::Walk;
-use super::{HomeTimelines, LOOK_AHEAD, Troubles};
+use super::{BUDGET, HomeTimelines, LOOK_AHEAD, Troubles};
 use crate::Result;
 use crate::domain::timeline::{Source, merge};
 use crate::domain::{Entry, PageSize, TweetId, UserId};
@@ -62,7 +64,7 @@ impl HomeTimelines {
         let pushed = list.entries.iter().filter(|entry| entry.tweet > since);
         let pushed: Vec<Entry> = pushed.copied().collect();
         let (feeds, buried) = tokio::join!(
-            self.feeds.newest(&celebs, NEWEST),
+            self.feeds.newest(&celebs, NEWEST, Instant::now() + BUDGET),
             self.cards.buried(&pushed)
         );
         let feeds: Result<Vec<Source>> = feeds.into_values().collect();

@@ -84,11 +84,16 @@ impl HomeTimelines {
     }
 
     /// The read marker that was found, or else the table's. A page without its marker is a page all the same.
-    pub(super) async fn last_read(&self, me: UserId, found: Option<TweetId>) -> TweetId {
+    pub(super) async fn last_read(
+        &self,
+        me: UserId,
+        found: Option<TweetId>,
+        deadline: Instant,
+    ) -> TweetId {
         match found {
             Some(last_read) => last_read,
             None => {
-                let marker = self.markers.get(me).await;
+                let marker = in_time(deadline, self.markers.get(me)).await;
                 marker.map_or(ALL_KNOWN, |marker| marker.last_read)
             }
         }

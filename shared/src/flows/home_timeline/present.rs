@@ -25,6 +25,8 @@ pub struct HomePage {
     pub tag: String,
     /// `true` if the page reaches what was read before.
     pub caught_up: bool,
+    /// Queries that reading below what Redis keeps has cost.
+    pub queries: usize,
     /// How each tweet came here.
     origins: HashMap<TweetId, Origin>,
 }
@@ -55,15 +57,22 @@ pub(super) fn page_below(
         more: hydrated.tweets.len() == size && walk.has_more(),
         tag: tag(me, last_read, on_page),
         caught_up: reached && below.is_none_or(|below| below > last_read),
+        queries: walk.queries,
         ..HomePage::new(hydrated, walk.troubles)
     }
 }
 
 /// A page that is read on upwards.
-pub(super) fn page_above(mut hydrated: Hydrated, more: bool, troubles: Troubles) -> HomePage {
+pub(super) fn page_above(
+    mut hydrated: Hydrated,
+    more: bool,
+    queries: usize,
+    troubles: Troubles,
+) -> HomePage {
     hydrated.tweets.reverse();
     HomePage {
         more,
+        queries,
         ..HomePage::new(hydrated, troubles)
     }
 }

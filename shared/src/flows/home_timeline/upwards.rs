@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use futures_util::{StreamExt, stream};
 use tokio::time::Instant;
 
+use super::super::rebuild::in_time;
 use super::hydrate::Hydrated;
 use super::opening::CachedList;
-use super::{BUDGET, HomePage, HomeTimelines, Trouble, Troubles, present};
+use super::{BUDGET, GRACE, HomePage, HomeTimelines, Trouble, Troubles, present};
 use crate::Result;
 use crate::domain::timeline::{ALL_KNOWN, Source, merge};
 use crate::domain::{Entry, Origin, PageSize, TweetId, UserId};
@@ -20,34 +21,50 @@ const CONCURRENCY: usize = 32;
 impl HomeTimelines {
     /// The page right above an id: the oldest tweets that are newer, newest first like on any page.
     pub async fn page_above(&self, me: UserId, since: TweetId, size: PageSize) -> HomePage {
-        let (mut hydrated, mut troubles, mut above) =
-            (Hydrated::default(), Troubles::default(), since);
-        let mut more = false;
-        while hydrated.tweets.len() < size.get() {
+        let mut reading = Upwards {
+            home: self,
+            me,
+            deadline: Instant::now() + BUDGET,
+            troubles: Troubles::default(),
+            queries: 0,
+        };
+        let (mut hydrated, mut above, mut more) = (Hydrated::default(), since, false);
+        let until = reading.deadline + GRACE;
+        while hydrated.tweets.len() < size.get() && Instant::now() < until {
             let wanted = size.get() - hydrated.tweets.len();
-            let entries = self.entries_above(me, above, wanted, &mut troubles).await;
+            let entries = reading.entries_above(above, wanted).await;
             let Some(last) = entries.last() else { break };
             (above, more) = (last.tweet, entries.len() == wanted);
-            self.hydrate(&entries, &mut hydrated, &mut troubles).await;
+            self.hydrate(&entries, &mut hydrated, until, &mut reading.troubles)
+                .await;
         }
-        present::page_above(hydrated, more, troubles)
+        present::page_above(hydrated, more, reading.queries, reading.troubles)
     }
+}
 
+/// One such read.
+struct Upwards<'a> {
+    home: &'a HomeTimelines,
+    me: UserId,
+    /// When to stop reading and answer.
+    deadline: Instant,
+    troubles: Troubles,
+    /// Queries that reading the tables has cost so far.
+    queries: usize,
+}
+
+impl Upwards<'_> {
     /// The oldest entries above an id, oldest first. From the cache if it reaches that deep, else from the tables.
-    async fn entries_above(
-        &self,
-        me: UserId,
-        above: TweetId,
-        count: usize,
-        troubles: &mut Troubles,
-    ) -> Vec<Entry> {
+    async fn entries_above(&mut self, above: TweetId, count: usize) -> Vec<Entry> {
+        let (home, me, deadline) = (self.home, self.me, self.deadline);
         let covers = |source: &Source| source.floor.get() <= above.get() + 1;
-        let opening = self.open(me, Extent::Whole, troubles).await;
-        let deadline = Instant::now() + BUDGET;
-        let celebs = self.celebs(me, opening.celebs, deadline, troubles).await;
+        let opening = home.open(me, Extent::Whole, &mut self.troubles).await;
+        let celebs = home
+            .celebs(me, opening.celebs, deadline, &mut self.troubles)
+            .await;
         let mut sources = Vec::new();
         let (mut read, mut unread) = (HashSet::new(), Vec::new());
-        for (author, source) in self.feeds.newest(&celebs, NEWEST).await {
+        for (author, source) in home.feeds.newest(&celebs, NEWEST, deadline).await {
             match source {
                 Ok(source) if covers(&source) => {
                     read.insert(author);
@@ -59,15 +76,16 @@ impl HomeTimelines {
         match opening.list {
             CachedList::Read(list) if covers(&list) => sources.push(list),
             _ => {
-                let following = self.following.all(me).await;
-                unread = troubles
+                let following = in_time(deadline, home.following.all(me)).await;
+                unread = self
+                    .troubles
                     .note(Trouble::TablesUnavailable, following)
                     .unwrap_or(unread);
                 unread.retain(|author| !read.contains(author));
                 unread.push(me);
             }
         }
-        sources.extend(self.tables_above(unread, above, count, troubles).await);
+        sources.extend(self.tables_above(unread, above, count).await);
         let sources: Vec<Source> = sources.iter().map(|source| source.above(above)).collect();
         let merged = merge(sources.iter(), NEWEST, &opening.hidden);
         merged.entries.into_iter().rev().take(count).collect()
@@ -75,22 +93,24 @@ impl HomeTimelines {
 
     /// Of each author the oldest entries above an id, from the table.
     async fn tables_above(
-        &self,
+        &mut self,
         authors: Vec<UserId>,
         above: TweetId,
         count: usize,
-        troubles: &mut Troubles,
     ) -> Vec<Source> {
+        let (tweets, deadline) = (&self.home.tweets, self.deadline);
+        self.queries += authors.len();
         let queries: Vec<_> = authors
             .into_iter()
-            .map(|author| self.tweets.oldest_entries(author, above, count))
+            .map(|author| in_time(deadline, tweets.oldest_entries(author, above, count)))
             .collect();
         let answers: Vec<Result<Vec<Entry>>> = stream::iter(queries)
             .buffer_unordered(CONCURRENCY)
             .collect()
             .await;
         let sources = answers.into_iter().map(|answer| {
-            let entries = troubles
+            let entries = self
+                .troubles
                 .note(Trouble::TablesUnavailable, answer)
                 .unwrap_or_default();
             let floor = ALL_KNOWN;

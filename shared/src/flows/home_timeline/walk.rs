@@ -13,7 +13,7 @@ use super::super::rebuild::{Rebuilt, in_time};
 use super::super::table_merge::TableMerge;
 use super::filter::Filter;
 use super::opening::CachedList;
-use super::{BUDGET, HomeTimelines, LOOK_AHEAD, Trouble, Troubles};
+use super::{BUDGET, GRACE, HomeTimelines, LOOK_AHEAD, Trouble, Troubles};
 use crate::Result;
 use crate::domain::event::TimelineFill;
 use crate::domain::timeline::{ALL_KNOWN, Source, merge, target};
@@ -37,7 +37,9 @@ pub(super) struct Walk<'a> {
     pub(super) last_read: TweetId,
     pub(super) troubles: Troubles,
     /// When to stop reading and answer.
-    deadline: Instant,
+    pub(super) deadline: Instant,
+    /// Queries that reading below the list has cost so far.
+    pub(super) queries: usize,
 }
 
 /// The place to read on when the list's source is used up.
@@ -74,10 +76,11 @@ impl<'a> Walk<'a> {
             last_read: ALL_KNOWN,
             troubles: Troubles::default(),
             deadline: Instant::now() + BUDGET,
+            queries: 0,
         };
         let opening = home.open(me, extent, &mut walk.troubles).await;
         walk.filter.hide_authors(opening.hidden);
-        walk.last_read = home.last_read(me, opening.last_read).await;
+        walk.last_read = home.last_read(me, opening.last_read, walk.deadline).await;
         let rebuilt = walk.use_list(opening.list, extent).await;
         walk.read_feeds(rebuilt.or(opening.celebs)).await;
         walk.merge();
@@ -118,6 +121,11 @@ impl<'a> Walk<'a> {
     pub(super) fn leave_out(&mut self, authors: &HashSet<UserId>) {
         self.filter.hide_authors(authors.iter().copied());
         self.feeds.retain(|author, _| !authors.contains(author));
+    }
+
+    /// `true` if it is time to answer with what is there.
+    pub(super) fn is_late(&self) -> bool {
+        Instant::now() >= self.deadline + GRACE
     }
 
     /// `true` if something may be left to take.
@@ -180,7 +188,7 @@ impl<'a> Walk<'a> {
     async fn read_feeds(&mut self, celebs: Option<Vec<UserId>>) {
         let (home, me, deadline) = (self.home, self.me, self.deadline);
         let celebs = home.celebs(me, celebs, deadline, &mut self.troubles).await;
-        for (author, source) in home.feeds.newest(&celebs, self.below).await {
+        for (author, source) in home.feeds.newest(&celebs, self.below, deadline).await {
             if let Some(source) = self.troubles.note(Trouble::CelebritiesUnavailable, source) {
                 self.feeds.insert(author, source);
             }
@@ -212,7 +220,7 @@ impl<'a> Walk<'a> {
             .filter(|(_, source)| source.floor > target)
             .map(|(author, source)| (*author, source.floor.min(self.below)))
             .collect();
-        for (author, deeper) in self.home.feeds.deeper(&feeds).await {
+        for (author, deeper) in self.home.feeds.deeper(&feeds, self.deadline).await {
             let deeper = self.troubles.note(Trouble::CelebritiesUnavailable, deeper);
             if let Some(source) = self.feeds.get_mut(&author) {
                 source.extend(deeper.unwrap_or_else(Source::end));
@@ -245,7 +253,10 @@ impl<'a> Walk<'a> {
                 self.list_rest = ListRest::Merge(Box::new(merge));
             }
             ListRest::Merge(merge) => {
-                let entries = merge.take(count).await?;
+                let before = merge.queries();
+                let taken = merge.take(count).await;
+                self.queries += merge.queries() - before;
+                let entries = taken?;
                 let exhausted = merge.is_exhausted();
                 let last = entries.last().filter(|_| !exhausted);
                 let floor = last.map_or(ALL_KNOWN, |entry| entry.tweet);
