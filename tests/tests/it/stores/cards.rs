@@ -102,7 +102,7 @@ async fn older_counts_never_replace_newer_ones() {
     };
     let (cards, counts) = (stores.cards(), stores.user_counts());
     let row = stores.sign_up().await;
-    let at = |version: u64, followers: u64| {
+    let at = |version: u64, followers: i64| {
         let mut row = row.clone();
         (row.version, row.follower_count) = (version, followers);
         row
