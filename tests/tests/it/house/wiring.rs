@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use shared::runtime::batch::sat_out;
+use shared::stores::erasures::WRITERS_MS;
 
 use super::{read, template};
 use crate::contract::{UNKNOWN_ID, requests};
@@ -186,6 +187,14 @@ fn number(text: &str, name: &str) -> u64 {
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
     let number = digits.and_then(|digits| digits.parse().ok());
     number.unwrap_or_else(|| panic!("{name} is not a number"))
+}
+
+/// A request that knew an account may write for as long as it takes, and die before it takes the write back.
+#[test]
+fn an_erasure_outlasts_every_request() {
+    let template = template();
+    let (_, globals) = template.split_once("\nGlobals:\n").expect("globals");
+    assert!(WRITERS_MS >= 2_000 * number(globals, "Timeout"));
 }
 
 /// Otherwise an outage uses up the attempts of a record before it is too old, and the record waits for a person.
