@@ -5,6 +5,8 @@
 
 use std::error::Error as StdError;
 
+use redis::{ErrorKind, ServerErrorKind};
+
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 type Source = Box<dyn StdError + Send + Sync>;
@@ -69,6 +71,27 @@ impl Error {
         move |source| Self::Unreadable {
             what,
             source: source.into(),
+        }
+    }
+
+    /// May the same work succeed later? `true` if something around the work failed, as a store that does not answer.
+    /// `false` if the work itself cannot be done, as a record that cannot be read.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::RedisDown | Self::Dynamo { .. } | Self::Kinesis { .. } | Self::GaveUp(_) => true,
+            Self::Redis(error) => !matches!(
+                error.kind(),
+                ErrorKind::Parse
+                    | ErrorKind::UnexpectedReturnType
+                    | ErrorKind::Client
+                    | ErrorKind::Extension
+                    | ErrorKind::Server(
+                        ServerErrorKind::ResponseError
+                            | ServerErrorKind::ExecAbort
+                            | ServerErrorKind::CrossSlot
+                    )
+            ),
+            _ => false,
         }
     }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
@@ -109,6 +109,13 @@ impl Function {
         answer.unwrap_or_else(|e| panic!("{} gives no answer: {e}", self.name))
     }
 
+    /// Gives it an event and does not wait for an answer: it will be killed before there is one.
+    pub fn begin(&self, event: Value) {
+        self.events
+            .send(event)
+            .expect("the runtime API has not ended");
+    }
+
     /// Stops it where it is, as Lambda does with a sandbox between invocations.
     pub fn freeze(&self) {
         assert!(signal("STOP", self.child.id()), "{} is gone", self.name);
@@ -171,10 +178,11 @@ fn serve_sandbox(
             let event = event.to_string();
             let head = format!(
                 "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
-                 lambda-runtime-aws-request-id: {:032x}\r\nlambda-runtime-deadline-ms: 4000000000000\r\n\
+                 lambda-runtime-aws-request-id: {:032x}\r\nlambda-runtime-deadline-ms: {}\r\n\
                  lambda-runtime-invoked-function-arn: arn:aws:lambda:us-east-1:000000000000:function:test\r\n\r\n",
                 event.len(),
-                fastrand::u128(..)
+                fastrand::u128(..),
+                deadline_ms()
             );
             writer.write_all((head + &event).as_bytes())?;
         } else {
@@ -183,6 +191,12 @@ fn serve_sandbox(
             writer.write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n")?;
         }
     }
+}
+
+/// When an invocation that begins now has to have ended.
+fn deadline_ms() -> u128 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    (now.unwrap_or_default() + ANSWER_LIMIT).as_millis()
 }
 
 /// The path and the body, whose length is given: the runtime sends whole answers.

@@ -7,7 +7,7 @@
 //! - [`Tables`] and [`Cache`] look behind the API: the oracle of the home timeline, fabricated followers, Redis lists.
 //!   [`events`] makes the events that stream consumers get.
 //! - [`Function`] is one function's binary run by the test itself; [`RedisProxy`] counts what it asks of Redis, and
-//!   [`DynamoProxy`] what it asks of DynamoDB. A [`Race`] runs several of them against each other, step by step.
+//!   [`DynamoProxy`] what it asks of DynamoDB, and a [`DynamoGate`] holds some of that back. A [`Race`] runs several of them against each other, step by step.
 //!   [`RedisCluster`] is a real cluster with TLS.
 //! - [`eventually`] and [`throughout`] say when something has to hold. [`given_reader`], [`expect_oracle`] and their
 //!   neighbours are steps that several tests share.
@@ -49,7 +49,7 @@ pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox, field, is_request,
 pub use patience::{
     PATIENCE, eventually, expect_equal, in_parallel, now_seconds, stretched, throughout,
 };
-pub use proxy::DynamoProxy;
+pub use proxy::{DynamoGate, DynamoProxy};
 pub use race::{Contest, Interleavings, Party, Race, Stage, Step};
 pub use redis_cluster::RedisCluster;
 pub use steps::{expect_followers, expect_oracle, expect_tier, given_reader};

@@ -4,14 +4,21 @@
 //! seven commands is seven requests here, and the next is not read before the last was answered. Each has to go through
 //! a [`Door`], which may write it down or hold it back.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
+
+use crate::patience::stretched;
 
 /// Gets the text of a request, and decides when it is carried out.
 pub(crate) type Door =
     Arc<dyn Fn(&str, &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> + Send + Sync>;
+
+/// How long a test waits for a request that should be held.
+const HELD_LIMIT: Duration = Duration::from_secs(10);
 
 /// Enough of a request to tell which one it is.
 const TEXT: usize = 600;
@@ -161,6 +168,75 @@ fn cut(text: &str) -> &str {
         .rev()
         .find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or_default()]
+}
+
+/// Stands between one function and DynamoDB and holds back what a test wants held.
+#[derive(Clone, Debug)]
+pub struct DynamoGate {
+    pub url: String,
+    state: Arc<(Mutex<Held>, Condvar)>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    /// What waits now, in the order in which it came.
+    waiting: VecDeque<String>,
+    /// How many came so far, and how many of them were let through.
+    came: usize,
+    let_through: usize,
+}
+
+impl DynamoGate {
+    /// Every request of which `holds` says so waits until it is let through.
+    pub fn start(dynamodb: &str, holds: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        let state = Arc::<(Mutex<Held>, Condvar)>::default();
+        let gate = Arc::clone(&state);
+        let door: Door = Arc::new(move |text, exchange| {
+            if holds(text) {
+                let mut held = lock(&gate.0);
+                held.waiting.push_back(text.to_owned());
+                held.came += 1;
+                let number = held.came;
+                gate.1.notify_all();
+                // Without an end: the test lets it through, or ends with it.
+                while held.let_through < number {
+                    held = gate.1.wait(held).unwrap_or_else(PoisonError::into_inner);
+                }
+            }
+            exchange()
+        });
+        Self {
+            url: before_dynamodb(dynamodb, door),
+            state,
+        }
+    }
+
+    /// Waits until a request is held, and gives its text.
+    pub fn wait_until_held(&self) -> String {
+        let limit = stretched(HELD_LIMIT);
+        let nobody = |held: &mut Held| held.waiting.is_empty();
+        let waited = self
+            .state
+            .1
+            .wait_timeout_while(lock(&self.state.0), limit, nobody);
+        let (held, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let first = held.waiting.front().cloned();
+        first.expect("nothing was asked that is held")
+    }
+
+    /// Lets the request through that has waited longest.
+    pub fn let_through(&self) {
+        let mut held = lock(&self.state.0);
+        if held.waiting.pop_front().is_some() {
+            held.let_through += 1;
+        }
+        drop(held);
+        self.state.1.notify_all();
+    }
+}
+
+fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Stands between functions and DynamoDB and writes down what they ask.

@@ -304,13 +304,24 @@ impl Tables {
     }
 
     /// Makes a count wrong, as a bug or an operator would: without a new version.
-    pub async fn miscount(&self, user: u64, followers: u64) {
+    pub async fn miscount(&self, user: u64, followers: i64) {
+        let followers = AttributeValue::N(followers.to_string());
+        self.change_row(user, "follower_count", followers).await;
+    }
+
+    /// Makes a row unreadable, as a bug or an operator would: a number stands where a handle should.
+    pub async fn spoil(&self, user: u64) {
+        self.change_row(user, "handle", number(0)).await;
+    }
+
+    async fn change_row(&self, user: u64, attribute: &str, value: AttributeValue) {
         self.dynamo
             .update_item()
             .table_name(self.table("users"))
             .key("pk", text(format!("user#{user}")))
-            .update_expression("SET follower_count = :followers")
-            .expression_attribute_values(":followers", number(followers))
+            .update_expression("SET #attribute = :value")
+            .expression_attribute_names("#attribute", attribute)
+            .expression_attribute_values(":value", value)
             .send()
             .await
             .expect("a row can be changed");

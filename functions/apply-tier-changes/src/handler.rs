@@ -1,4 +1,4 @@
-use shared::domain::event::TierChange;
+use shared::domain::event::{OutdatedCounts, TierChange, TierEvent};
 use shared::domain::{Entry, Origin, Tier, UserId};
 use shared::flows::feeds::FeedReader;
 use shared::flows::tiers::TierReview;
@@ -53,7 +53,12 @@ impl Consumer for ApplyTierChanges {
 
     async fn handle(&self, records: &[StreamRecord]) -> Result<()> {
         for record in records {
-            self.apply(batch::payload(record)?).await?;
+            match batch::payload(record)? {
+                TierEvent::Change(change) => self.apply(change).await?,
+                TierEvent::Outdated(OutdatedCounts { outdated }) => {
+                    self.counts.set(&self.users.rows(outdated).await?).await?;
+                }
+            }
         }
         Ok(())
     }

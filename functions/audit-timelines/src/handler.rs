@@ -8,6 +8,9 @@ use shared::{Result, Roost};
 /// Under which name the position is remembered.
 const JOB: &str = "audit-timelines";
 
+/// Users who are audited together. The position is remembered before each page of them.
+const PAGE: usize = 10;
+
 pub(crate) struct AuditTimelines {
     users: Users,
     positions: Positions,
@@ -30,10 +33,17 @@ impl Job for AuditTimelines {
     async fn run(&self) -> Result<()> {
         let position = self.positions.get(JOB).await?;
         let (rows, next) = self.users.scan(position, self.sample).await?;
-        let users: Vec<UserId> = rows.iter().map(UserRow::id).collect();
-        let (audited, wrong) = self.audit.run(&users).await?;
+        let (mut audited, mut wrong) = (0, 0);
+        for page in rows.chunks(PAGE) {
+            // Before the work: if a run dies of one user, the next one goes on behind them.
+            let position = page.last().map(UserRow::position);
+            self.positions.set(JOB, position).await?;
+            let users: Vec<UserId> = page.iter().map(UserRow::id).collect();
+            let found = self.audit.run(&users).await?;
+            (audited, wrong) = (audited + found.0, wrong + found.1);
+        }
         self.positions.set(JOB, next).await?;
-        tracing::info!(users = users.len(), audited, wrong, "timelines audited");
+        tracing::info!(users = rows.len(), audited, wrong, "timelines audited");
         Ok(())
     }
 }

@@ -1,7 +1,10 @@
+use shared::domain::event::OutdatedCounts;
 use shared::flows::tiers::TierReview;
 use shared::runtime::batch::{self, Consumer, TableRecord};
 use shared::stores::counts::{EDGES_PER_TRANSACTION, EdgeChange};
-use shared::stores::{Counts, UserCounts, Users};
+use shared::stores::events::Stream;
+use shared::stores::users::UserRow;
+use shared::stores::{Counts, EventStream, UserCounts, Users};
 use shared::{Result, Roost};
 
 pub(crate) struct CountFollows {
@@ -9,6 +12,7 @@ pub(crate) struct CountFollows {
     users: Users,
     cached: UserCounts,
     review: TierReview,
+    later: EventStream,
 }
 
 impl Consumer for CountFollows {
@@ -21,6 +25,7 @@ impl Consumer for CountFollows {
             users: Users::new(roost)?,
             cached: UserCounts::new(roost)?,
             review: TierReview::new(roost)?,
+            later: EventStream::new(roost, Stream::TierChanges)?,
         })
     }
 
@@ -28,10 +33,24 @@ impl Consumer for CountFollows {
         let changes = records.iter().map(read).collect::<Result<Vec<_>>>()?;
         let concerned = self.counts.apply(&changes).await?;
         let rows = self.users.rows(concerned).await?;
-        self.cached.set(&rows).await?;
+        self.show(&rows).await?;
         self.review.review(&rows).await?;
         tracing::info!(edges = changes.len(), users = rows.len(), "follows counted");
         Ok(())
+    }
+}
+
+impl CountFollows {
+    /// The counts are in the table, so a cache that fails must not hold the stream back. It is told later.
+    async fn show(&self, rows: &[UserRow]) -> Result<()> {
+        let Err(error) = self.cached.set(rows).await else {
+            return Ok(());
+        };
+        tracing::warn!(error = error.chain(), "counts not cached yet");
+        let outdated: Vec<_> = rows.iter().map(UserRow::id).collect();
+        let key = outdated.first().map(ToString::to_string);
+        let events = key.map(|key| (key, OutdatedCounts { outdated }));
+        self.later.put(events).await
     }
 }
 

@@ -1,8 +1,14 @@
+use std::time::Duration;
+
 use shared::flows::erase::{Eraser, Hider};
+use shared::platform::now_millis;
 use shared::runtime::batch::{self, Consumer, TableRecord};
 use shared::stores::Erasures;
 use shared::stores::erasures::Erasure;
 use shared::{Result, Roost};
+
+/// How long one record waits for requests that may still write. The erasures behind it wait as well, so it is short.
+const NAP: Duration = Duration::from_secs(2);
 
 pub(crate) struct EraseUsers {
     erasures: Erasures,
@@ -38,8 +44,14 @@ impl EraseUsers {
         if erasure.step == 0 {
             self.hider.hide(user, &erasure.sub).await?;
         }
+        // Looked at first: what is written until then is found by the piece behind this line.
+        let writers_left = erasure.writers_left(now_millis());
         if self.eraser.next_piece(user).await? {
             tracing::info!(user_id = %user, step = erasure.step, "a piece of an account erased");
+            return self.erasures.advance(erasure).await;
+        }
+        if let Some(left) = writers_left {
+            tokio::time::sleep(left.min(NAP)).await;
             return self.erasures.advance(erasure).await;
         }
         self.eraser.last_piece(user).await?;

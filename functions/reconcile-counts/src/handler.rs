@@ -41,16 +41,21 @@ impl Job for ReconcileCounts {
             .users
             .scan(self.positions.get(JOB).await?, self.sample)
             .await?;
-        let (users, mut repaired, mut right) = (rows.len(), 0, Vec::new());
+        let (users, mut repaired) = (rows.len(), 0);
         for row in rows {
-            match self.reconcile(&row).await? {
-                Outcome::Right => right.push(row),
-                Outcome::Repaired => repaired += 1,
-                Outcome::InDoubt => {}
+            // Before the work: if a run dies of one user, the next one goes on behind them.
+            self.positions.set(JOB, Some(row.position())).await?;
+            match self.reconcile(&row).await {
+                // Nobody flips on a count that is in doubt.
+                Ok(Outcome::Right) => self.review.review(std::slice::from_ref(&row)).await?,
+                Ok(Outcome::Repaired) => repaired += 1,
+                Ok(Outcome::InDoubt) => {}
+                Err(error) if error.may_pass() => return Err(error),
+                Err(error) => {
+                    tracing::error!(user_id = %row.id(), error = error.chain(), "user left out");
+                }
             }
         }
-        // Nobody flips on a count that is in doubt.
-        self.review.review(&right).await?;
         self.positions.set(JOB, next).await?;
         tracing::info!(users, repaired, "counts reconciled");
         metrics::COUNT_DRIFTS_REPAIRED.add(repaired);
@@ -65,7 +70,9 @@ impl ReconcileCounts {
         let id = row.id();
         let (followers, following) =
             tokio::try_join!(self.followers.count(id), self.following.count(id))?;
-        if (followers, following) == (row.follower_count, row.following_count) {
+        // As they are stored, not as they are shown: a count below zero has to be found, too.
+        let counted = [row.follower_count, row.following_count].map(u64::try_from);
+        if counted == [Ok(followers), Ok(following)] {
             return Ok(Outcome::Right);
         }
         let drift = Drift {
@@ -77,6 +84,8 @@ impl ReconcileCounts {
             return Ok(Outcome::InDoubt);
         }
         tracing::warn!(user_id = %id, counted = row.follower_count, followers, "follower count drifted");
+        // Nothing is repaired while Redis is down: it would go on showing the wrong count.
+        self.counts.forget([id]).await?;
         if !self
             .users
             .set_counts(id, followers, following, row.version)

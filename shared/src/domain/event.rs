@@ -39,7 +39,21 @@ impl FanOutPage {
     }
 }
 
-/// On `celebrity-flag-changed`: an author's tier flipped, and the followers must be told.
+/// On `celebrity-flag-changed`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum TierEvent {
+    Change(TierChange),
+    Outdated(OutdatedCounts),
+}
+
+/// Redis did not take what changed of these users, and has to be told once it answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutdatedCounts {
+    pub outdated: Vec<UserId>,
+}
+
+/// An author's tier flipped, and the followers must be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TierChange {
     pub user_id: UserId,

@@ -46,11 +46,12 @@ impl Audit {
     }
 
     /// Audits those of these users who have a list. Gives how many they are, and how many were served something wrong.
+    /// Users whose page or tables cannot be read are reported and left out.
     pub async fn run(&self, users: &[UserId]) -> Result<(usize, usize)> {
         let active = self.timelines.active(users).await?;
         let mut suspects = Vec::new();
         for user in &active {
-            let difference = self.difference(*user).await?;
+            let difference = self.difference_or_none(*user).await?;
             if !difference.is_empty() {
                 suspects.push((*user, difference));
             }
@@ -60,7 +61,7 @@ impl Audit {
         }
         let mut wrong = 0;
         for (user, first) in suspects {
-            let difference = self.difference(user).await?.both(&first);
+            let difference = self.difference_or_none(user).await?.both(&first);
             if !difference.is_empty() {
                 wrong += 1;
                 self.repair(user, &difference).await?;
@@ -69,6 +70,16 @@ impl Audit {
         metrics::AUDITED_PAGES.add(active.len());
         metrics::AUDIT_DIFFERENCES.add(wrong);
         Ok((active.len(), wrong))
+    }
+
+    async fn difference_or_none(&self, user: UserId) -> Result<Difference> {
+        match self.difference(user).await {
+            Err(error) if !error.may_pass() => {
+                tracing::error!(user_id = %user, error = error.chain(), "user left out");
+                Ok(Difference::default())
+            }
+            known => known,
+        }
     }
 
     /// The first page as it is served, against what it has to be.

@@ -9,8 +9,8 @@ use crate::platform::Roost;
 use crate::stores::follows::Edge;
 use crate::stores::tweets::Remains;
 use crate::stores::{
-    Cards, Celebs, Drifts, Followers, Following, Follows, IdempotencyKeys, Identities, Timelines,
-    Tweets,
+    Cards, Celebs, Drifts, Followers, Following, Follows, IdempotencyKeys, Identities, Markers,
+    Timelines, Tweets,
 };
 
 /// Tweets or edges that are removed in one piece.
@@ -32,7 +32,7 @@ impl Hider {
 
     pub async fn hide(&self, user: UserId, sub: &str) -> Result<()> {
         self.identities.bury(sub, user).await?;
-        self.cards.forget_user(user).await
+        self.cards.bury_user(user).await
     }
 }
 
@@ -44,6 +44,7 @@ pub struct Eraser {
     followers: Followers,
     following: Following,
     drifts: Drifts,
+    markers: Markers,
     timelines: Timelines,
     celebs: Celebs,
     cards: Cards,
@@ -58,6 +59,7 @@ impl Eraser {
             followers: Followers::new(roost)?,
             following: Following::new(roost)?,
             drifts: Drifts::new(roost)?,
+            markers: Markers::new(roost)?,
             timelines: Timelines::new(roost)?,
             celebs: Celebs::new(roost)?,
             cards: Cards::new(roost)?,
@@ -74,7 +76,8 @@ impl Eraser {
     /// What is left when everything else has gone.
     pub async fn last_piece(&self, user: UserId) -> Result<()> {
         self.drifts.forget(user).await?;
-        self.cards.forget_user(user).await
+        self.markers.remove(user).await?;
+        self.cards.bury_user(user).await
     }
 
     async fn some_tweets(&self, author: UserId) -> Result<bool> {

@@ -90,6 +90,11 @@ impl TierReview {
         if flipped.is_empty() {
             return Ok(());
         }
-        self.counts.set(&self.users.rows(flipped).await?).await
+        let rows = self.users.rows(flipped).await?;
+        if let Err(error) = self.counts.set(&rows).await {
+            // `apply-tier-changes` stores it before it tells anybody.
+            tracing::warn!(error = error.chain(), "a flip is not cached yet");
+        }
+        Ok(())
     }
 }

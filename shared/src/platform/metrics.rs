@@ -55,6 +55,8 @@ metrics! {
     REBUILDS: Count = "Rebuilds";
     /// Counts that differed from the edges and were put right.
     COUNT_DRIFTS_REPAIRED: Count = "CountDriftsRepaired";
+    /// Rows of users that were left out because they cannot be read.
+    UNREADABLE_ROWS: Count = "UnreadableRows";
     /// Pages that were compared with the tables.
     AUDITED_PAGES: Count = "AuditedPages";
     /// Of these, those that were not what they should be.

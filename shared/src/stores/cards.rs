@@ -2,7 +2,8 @@
 //! [`super::user_counts`]).
 //!
 //! A deleted tweet leaves a tombstone that names its author. Only a tombstone made by the author counts, so nobody can
-//! hide another author's tweet. Fills are `SET NX`, so a late fill cannot bring a deleted tweet back.
+//! hide another author's tweet. Fills are `SET NX`, so a late fill cannot bring a deleted tweet back. A deleted account
+//! leaves tombstones for a moment, too, so that a late fill does not bring its card back.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -17,7 +18,7 @@ use crate::platform::Roost;
 use crate::platform::redis::Redis;
 
 const TWEET_SECONDS: u64 = 24 * 3600;
-/// Three times what a reader may take.
+/// How long tombstones of an erased account stay: three times what a reader may take.
 const ERASED_SECONDS: u64 = 30;
 const PROFILE_SECONDS: u64 = 24 * 3600;
 
@@ -41,6 +42,9 @@ fn tombstone(author: UserId) -> String {
 
 /// Enough bytes to read any tombstone, as the last index of a range.
 const MARK_BYTES: usize = 20;
+
+/// What `profile:{u}` holds when the account was deleted. It cannot be read as a profile.
+const GONE: &str = "-";
 
 /// `profile:{u}`. None of it ever changes.
 #[derive(Serialize, Deserialize)]
@@ -187,12 +191,23 @@ impl Cards {
         self.redis.tell(deletes.collect::<Vec<_>>()).await
     }
 
-    /// Forgets everything that is kept under a user's id.
-    pub async fn forget_user(&self, user: UserId) -> Result<()> {
+    /// Forgets everything that is kept under a deleted user's id. Readers that read the profile before it was deleted
+    /// do not bring the card back.
+    pub async fn bury_user(&self, user: UserId) -> Result<()> {
         let delete = cmd("DEL").arg(keys::of_user(user)).take();
-        self.redis.tell([delete]).await
+        let profile = cmd("SET")
+            .arg(keys::profile(user))
+            .arg(GONE)
+            .arg("EX")
+            .arg(ERASED_SECONDS)
+            .take();
+        let counts = user_counts::bury(user, ERASED_SECONDS);
+        self.redis
+            .tell([delete, profile].into_iter().chain(counts))
+            .await
     }
 
+    /// Remembers users unless something is known about them already.
     pub async fn fill_users(&self, rows: &[UserRow]) -> Result<()> {
         let profiles = rows.iter().map(|row| {
             let profile = Profile {
@@ -202,6 +217,7 @@ impl Cards {
             cmd("SET")
                 .arg(keys::profile(UserId::new(row.user_id)))
                 .arg(json(&profile))
+                .arg("NX")
                 .arg("EX")
                 .arg(about(PROFILE_SECONDS))
                 .take()

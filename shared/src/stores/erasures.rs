@@ -4,6 +4,11 @@
 //! the account is invisible. Edges, tweets and keys go piece by piece behind it. Each piece ends with a new step of the
 //! item, and the record of that step in the table's stream starts the next piece. So an erasure that is stopped half-way
 //! goes on where it stopped.
+//!
+//! A request that knew the account before it was deleted may still write, and its sandbox may die before it takes the
+//! write back. So an erasure does not end before no such request can be under way ([`Erasure::writers_left`]).
+
+use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -16,7 +21,10 @@ use super::tiers::tier_key;
 use super::users::{UserRow, handle_key, sub_key, user_key};
 use crate::Result;
 use crate::domain::UserId;
-use crate::platform::Roost;
+use crate::platform::{Roost, now_millis};
+
+/// Twice what a function behind the API may take: after that no request is left that knew the account.
+pub const WRITERS_MS: u64 = 20_000;
 
 #[derive(Clone)]
 pub struct Erasures {
@@ -32,11 +40,20 @@ pub struct Erasure {
     pub sub: String,
     /// Grows with every piece that was removed.
     pub step: u64,
+    /// When the account was made invisible.
+    #[serde(default)]
+    began_ms: u64,
 }
 
 impl Erasure {
     pub const fn user(&self) -> UserId {
         UserId::new(self.user_id)
+    }
+
+    /// How long requests may still write on behalf of this user; `None` if that is over.
+    pub fn writers_left(&self, now_ms: u64) -> Option<Duration> {
+        let over_ms = self.began_ms + WRITERS_MS;
+        (now_ms < over_ms).then(|| Duration::from_millis(over_ms - now_ms))
     }
 }
 
@@ -78,6 +95,7 @@ impl Erasures {
             user_id: user.user_id,
             sub: user.sub.clone(),
             step: 0,
+            began_ms: now_millis(),
         };
         let put = Put::builder()
             .table_name(&self.users)
@@ -88,7 +106,7 @@ impl Erasures {
         dynamo::write_once(&self.client, writes, "deleting a profile").await
     }
 
-    /// A piece was removed and more is left. Does nothing if that was said before.
+    /// A piece was removed, or it is too early to end. Does nothing if that was said before.
     pub async fn advance(&self, erasure: &Erasure) -> Result<()> {
         let update = self
             .client

@@ -1,7 +1,7 @@
 //! What Redis knows of a user that changes often: counts, tier and epoch, `user_counts:{u}`.
 //!
 //! The fields are copied from the user's row together with the row's version, and an older version never replaces a
-//! newer one.
+//! newer one. A deleted account leaves a version for a moment that is newer than all, and nothing else.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -20,6 +20,18 @@ const SECONDS: u64 = 7 * 24 * 3600;
 
 static SET: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("scripts/set_versioned.lua")));
+
+/// What is kept beside the version.
+const FIELDS: [&str; 5] = [
+    "follower_count",
+    "following_count",
+    "is_celebrity",
+    "tier",
+    "epoch",
+];
+
+/// Newer than any row: the last whole number that a script can compare.
+const GONE: u64 = (1 << 53) - 1;
 
 #[derive(Clone)]
 pub struct UserCounts {
@@ -43,23 +55,20 @@ impl UserCounts {
     /// Stores what these rows say, unless something newer is there.
     pub async fn set(&self, rows: &[UserRow]) -> Result<()> {
         let calls = rows.iter().map(|row| {
-            let arguments = [
-                row.version.to_string(),
-                SECONDS.to_string(),
-                "follower_count".to_owned(),
-                row.follower_count.to_string(),
-                "following_count".to_owned(),
-                row.following_count.to_string(),
-                "is_celebrity".to_owned(),
+            let values = [
+                row.followers().to_string(),
+                row.following().to_string(),
                 u8::from(row.tier.is_celebrity()).to_string(),
-                "tier".to_owned(),
                 row.tier.as_str().to_owned(),
-                "epoch".to_owned(),
                 row.epoch.to_string(),
             ];
+            let fields = FIELDS.into_iter().zip(values);
+            let arguments = [row.version.to_string(), SECONDS.to_string()]
+                .into_iter()
+                .chain(fields.flat_map(|(name, value)| [name.to_owned(), value]));
             (
                 vec![keys::user_counts(row.id())],
-                arguments.map(String::into_bytes).to_vec(),
+                arguments.map(String::into_bytes).collect(),
             )
         });
         self.redis
@@ -92,6 +101,17 @@ impl UserCounts {
             .map(|user| cmd("DEL").arg(keys::user_counts(user)).take());
         self.redis.tell(deletes.collect::<Vec<_>>()).await
     }
+}
+
+/// The commands after which nothing is kept of this user, and nothing stored for so many seconds. The version comes first:
+/// what was stored before it goes, and nothing is stored after it.
+pub(super) fn bury(user: UserId, seconds: u64) -> [Cmd; 3] {
+    let key = keys::user_counts(user);
+    [
+        cmd("HSET").arg(&key).arg("version").arg(GONE).take(),
+        cmd("HDEL").arg(&key).arg(&FIELDS).take(),
+        cmd("EXPIRE").arg(&key).arg(seconds).take(),
+    ]
 }
 
 /// The command that reads what a card shows, for a pipeline that reads more than that.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::dynamo::{self, failed, from_item, string, to_item};
 use crate::domain::tier::{Policy, PostingRate, Standing, Tier, TierAndEpoch, Weight};
 use crate::domain::{DisplayName, Handle, User, UserId};
-use crate::platform::Roost;
+use crate::platform::{Roost, metrics};
 use crate::{Error, Result};
 
 #[derive(Clone)]
@@ -29,8 +29,10 @@ pub struct UserRow {
     pub sub: String,
     pub handle: Handle,
     pub name: DisplayName,
-    pub follower_count: u64,
-    pub following_count: u64,
+    /// As it is stored. A batch that is redriven after a reconciliation can bring it below zero for a while, so what is
+    /// shown is [`Self::followers`].
+    pub follower_count: i64,
+    pub following_count: i64,
     /// Grows with every change of the counts or the tier.
     pub version: u64,
     #[serde(default)]
@@ -52,6 +54,21 @@ impl UserRow {
         UserId::new(self.user_id)
     }
 
+    /// At least zero, whatever is stored.
+    pub fn followers(&self) -> u64 {
+        u64::try_from(self.follower_count).unwrap_or_default()
+    }
+
+    /// At least zero, whatever is stored.
+    pub fn following(&self) -> u64 {
+        u64::try_from(self.following_count).unwrap_or_default()
+    }
+
+    /// Where a scan goes on behind this user.
+    pub fn position(&self) -> String {
+        self.pk.clone()
+    }
+
     pub const fn tier_and_epoch(&self) -> TierAndEpoch {
         TierAndEpoch {
             tier: self.tier,
@@ -69,7 +86,7 @@ impl UserRow {
         policy.flip(
             standing,
             Weight {
-                followers: self.follower_count,
+                followers: self.followers(),
                 tweets_per_day,
             },
             now_ms,
@@ -101,14 +118,30 @@ impl From<UserRow> for User {
         let id = UserId::new(row.user_id);
         Self {
             id,
+            follower_count: row.followers(),
+            following_count: row.following(),
             handle: row.handle,
             name: row.name,
             created_at: id.created_at(),
-            follower_count: row.follower_count,
-            following_count: row.following_count,
             is_celebrity: row.tier.is_celebrity(),
         }
     }
+}
+
+/// The rows that can be read. The others are reported, and do not take their neighbours with them.
+fn readable(items: Vec<dynamo::Item>) -> Vec<UserRow> {
+    let mut rows = Vec::with_capacity(items.len());
+    for item in items {
+        let pk = item.get("pk").and_then(|pk| pk.as_s().ok()).cloned();
+        match from_item("a user row", item) {
+            Ok(row) => rows.push(row),
+            Err(error) => {
+                metrics::UNREADABLE_ROWS.add(1);
+                tracing::error!(pk, error = error.chain(), "user row left out");
+            }
+        }
+    }
+    rows
 }
 
 pub(super) fn user_key(id: UserId) -> String {
@@ -243,17 +276,14 @@ impl Users {
             .transpose()
     }
 
-    /// These users' rows, in no order; ids without a profile are left out.
+    /// These users' rows, in no order; ids without a profile, or whose row cannot be read, are left out.
     pub async fn rows(&self, ids: impl IntoIterator<Item = UserId>) -> Result<Vec<UserRow>> {
         let keys = ids
             .into_iter()
             .map(|id| dynamo::Item::from([("pk".to_owned(), string(user_key(id)))]))
             .collect();
         let items = dynamo::get_many(&self.client, &self.table, keys, true).await?;
-        items
-            .into_iter()
-            .map(|item| from_item("a user row", item))
-            .collect()
+        Ok(readable(items))
     }
 
     /// These users in the order of their ids as given; ids without a profile are left out.
@@ -268,7 +298,8 @@ impl Users {
         Ok(users)
     }
 
-    /// About `count` users behind a position, and the position behind them; `None` at the end of the table.
+    /// About `count` users behind a position, and the position behind them; `None` at the end of the table. Rows that
+    /// cannot be read are left out.
     pub async fn scan(
         &self,
         after: Option<String>,
@@ -291,9 +322,7 @@ impl Users {
                 .consistent_read(true)
                 .set_exclusive_start_key(start);
             let answer = scan.send().await.map_err(failed("Scan"))?;
-            for item in answer.items.unwrap_or_default() {
-                rows.push(from_item("a user row", item)?);
-            }
+            rows.extend(readable(answer.items.unwrap_or_default()));
             start = answer.last_evaluated_key;
             if start.is_none() || rows.len() >= count {
                 let position: Option<Key> =

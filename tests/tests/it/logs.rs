@@ -122,6 +122,7 @@ async fn no_log_line_says_a_text_or_a_token_and_every_metric_is_emitted() {
     .await;
     cache.flush().await;
     expect_timeline(&reader.walk(100).await, &expected).expect("rebuilt");
+    tables.spoil(roost.sign_up("broken").await.id).await;
     roost.invoke("reconcile-counts", &json!({})).await;
     roost.invoke("watch-cache", &json!({})).await;
     // Too many writes, and a Redis that hangs.

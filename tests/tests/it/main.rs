@@ -19,6 +19,7 @@ mod frozen_sandboxes;
 mod house;
 mod interleavings;
 mod isolated_stack;
+mod jobs;
 mod limits;
 mod logs;
 mod long_walk;

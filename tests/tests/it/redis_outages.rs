@@ -2,6 +2,7 @@
 //! incomplete.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
@@ -9,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use roost_tests::{
-    LocalCloud, PATIENCE, User, eventually, expect_equal, given_reader, in_parallel, page_ids,
-    stretched,
+    LocalCloud, PATIENCE, User, eventually, expect_equal, expect_followers, expect_oracle,
+    given_reader, in_parallel, keys, page_ids, stretched,
 };
 use serde_json::json;
 
@@ -181,4 +182,100 @@ async fn a_redis_that_dies_and_comes_back_empty_costs_no_errors() {
         "{} entries in the list",
         lists[0].len()
     );
+}
+
+/// The template gives a record a thousand attempts and twelve hours. So that age ends it and not the number, an attempt may
+/// not be used up sooner than after this time.
+const ATTEMPT: Duration = Duration::from_millis(43_200);
+
+/// How often each record failed, by its sequence number. Every failure uses up one of the record's attempts.
+fn failures(log: &str) -> BTreeMap<String, u32> {
+    let mut failures = BTreeMap::new();
+    for line in log.lines().filter(|line| line.contains("records failed")) {
+        let (_, rest) = line.split_once("\"sequence_number\":\"").expect("a number");
+        let number = rest.split('"').next().unwrap_or_default();
+        *failures.entry(number.to_owned()).or_default() += 1;
+    }
+    failures
+}
+
+/// Redis hangs so long while people post. Then everything arrives by itself, and no record has used up more attempts than
+/// it can spare.
+async fn expect_outlasted(outage: Duration) {
+    let Some((cloud, tables, cache)) = LocalCloud::with_stores(&[]).await else {
+        return;
+    };
+    let people = cloud.client().sign_up_many("patient", 4).await;
+    for (n, user) in people.iter().enumerate() {
+        user.follow(&people[(n + 1) % people.len()]).await;
+        user.follow(&people[(n + 2) % people.len()]).await;
+    }
+    in_parallel(4, people.iter().map(User::newest)).await;
+
+    let hanging = cache.stop_server().await;
+    let (started, mut posted) = (Instant::now(), 0);
+    while started.elapsed() < outage {
+        people[posted % people.len()].post("meanwhile").await;
+        posted += 1;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    drop(hanging);
+    let back = Instant::now();
+    expect_oracle(&tables, &people, 100, PATIENCE).await;
+
+    let log = cloud.log();
+    let failures = failures(&log);
+    let most = failures.values().copied().max().unwrap_or_default();
+    println!(
+        "{posted} posts in {outage:?}, {} records failed, one of them {most} times; all right {:?} after Redis is back",
+        failures.len(),
+        back.elapsed()
+    );
+    let spare = outage.as_secs_f64() / ATTEMPT.as_secs_f64() + 1.0;
+    assert!(f64::from(most) <= spare, "{most} attempts in {outage:?}");
+    assert!(!log.contains("gave up"), "a batch waits for a person");
+}
+
+#[tokio::test]
+async fn records_outlast_a_redis_that_hangs() {
+    expect_outlasted(Duration::from_secs(15)).await;
+}
+
+#[tokio::test]
+#[ignore = "it takes four minutes; the short one counts attempts instead"]
+async fn records_outlast_a_redis_that_hangs_for_four_minutes() {
+    expect_outlasted(Duration::from_secs(240)).await;
+}
+
+#[tokio::test]
+async fn follows_are_counted_while_redis_hangs_and_redis_is_told_afterwards() {
+    let Some((cloud, tables, cache)) = LocalCloud::with_stores(&[]).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let star = roost.sign_up("star").await;
+    let fans = roost.sign_up_many("fan", 3).await;
+    fans[0].follow(&star).await;
+    expect_followers(&star, 1).await;
+    let cached = async |count: &str| {
+        let key = keys::user_counts(star.id);
+        let known: Option<String> = cache.ask(&["HGET", &key, "follower_count"]).await;
+        expect_equal("cached", known.as_deref(), Some(count))
+    };
+    eventually(PATIENCE, "the count is cached", || cached("1")).await;
+
+    let hanging = cache.stop_server().await;
+    for (fan, count) in [(&fans[1], 2), (&fans[2], 3)] {
+        // Past the API, which refuses follows that it cannot show.
+        tables.follow(&[fan.id], star.id).await;
+        eventually(PATIENCE, "the follow is counted", || async {
+            let counted = tables.counts_of(star.id).await.followers;
+            expect_equal("followers", counted, count)
+        })
+        .await;
+    }
+    drop(hanging);
+
+    eventually(PATIENCE, "Redis is told", || cached("3")).await;
+    assert!(!cloud.log().contains("gave up"));
 }

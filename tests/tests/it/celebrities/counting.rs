@@ -162,3 +162,62 @@ async fn a_count_that_drifted_does_not_flip_a_tier_on_its_repair() {
     assert_eq!(tables.counts_of(star.id).await.followers, 6);
     assert_eq!(tables.counts_of(normal.id).await.followers, 0);
 }
+
+/// A batch that is redriven after a reconciliation can be counted twice.
+#[tokio::test]
+async fn a_count_below_zero_is_shown_as_zero_harms_nobody_else_and_is_repaired() {
+    let Some((cloud, tables, cache)) = cloud("50", "100").await else {
+        return;
+    };
+    let roost = cloud.client();
+    let [low, fan, other] = roost.sign_up_each(["low", "fan", "other"]).await;
+    tables.miscount(low.id, -3).await;
+
+    assert_eq!(low.profile().await.follower_count, 0);
+    low.get("/v1/users/me").await.expect(200);
+    // Its neighbours in a batch are counted, and cards with it are served.
+    fan.follow(&low).await;
+    fan.follow(&other).await;
+    expect_followers(&other, 1).await;
+    eventually(PATIENCE, "the fan's follows are counted", || {
+        fan.expect_counts(0, 2)
+    })
+    .await;
+    assert_eq!(fan.following(20).await.len(), 2);
+    low.post("from below").await;
+    cache.flush().await;
+    assert_eq!(fan.newest().await.data.len(), 1);
+
+    for _ in 0..2 {
+        reconcile(roost).await;
+    }
+    assert_eq!(tables.counts_of(low.id).await.followers, 1);
+    expect_followers(&low, 1).await;
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_stops_neither_a_reconciliation_nor_an_audit() {
+    let Some((cloud, tables, _)) = cloud("50", "100").await else {
+        return;
+    };
+    let roost = cloud.client();
+    let [broken, drifted] = roost.sign_up_each(["broken", "drift"]).await;
+    drifted.newest().await;
+    tables.miscount(drifted.id, 12).await;
+    tables.spoil(broken.id).await;
+
+    for _ in 0..2 {
+        reconcile(roost).await;
+    }
+    assert_eq!(tables.counts_of(drifted.id).await.followers, 0);
+    let audited = roost.invoke("audit-timelines", &events::scheduled()).await;
+    audited.expect("a local cloud invokes functions");
+
+    let log = cloud.log();
+    let reports = log
+        .lines()
+        .filter(|line| line.contains("user row left out"));
+    let row = format!("user#{}", broken.id);
+    assert_eq!(reports.filter(|line| line.contains(&row)).count(), 3);
+    assert!(log.contains("\"UnreadableRows\":1"), "nothing to watch");
+}

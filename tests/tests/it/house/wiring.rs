@@ -1,6 +1,10 @@
 //! What the template must have beside each function, and what the documents must say of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use shared::runtime::batch::sat_out;
+use shared::stores::erasures::WRITERS_MS;
 
 use super::{read, template};
 use crate::contract::{UNKNOWN_ID, requests};
@@ -175,4 +179,40 @@ fn the_readme_explains_every_parameter() {
         count += 1;
     }
     assert!(count > 10, "only {count} parameters were found");
+}
+
+/// The first number in a text that stands behind this name.
+fn number(text: &str, name: &str) -> u64 {
+    let (_, rest) = text.split_once(&format!("{name}: ")).expect("a number");
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
+    let number = digits.and_then(|digits| digits.parse().ok());
+    number.unwrap_or_else(|| panic!("{name} is not a number"))
+}
+
+/// A request that knew an account may write for as long as it takes, and die before it takes the write back.
+#[test]
+fn an_erasure_outlasts_every_request() {
+    let template = template();
+    let (_, globals) = template.split_once("\nGlobals:\n").expect("globals");
+    assert!(WRITERS_MS >= 2_000 * number(globals, "Timeout"));
+}
+
+/// Otherwise an outage uses up the attempts of a record before it is too old, and the record waits for a person.
+#[test]
+fn attempts_outlast_the_age_of_records() {
+    let template = template();
+    let (_, consumer) = template.split_once("- &consumer\n").expect("the anchor");
+    let timeout = Duration::from_secs(number(consumer, "Timeout"));
+    let attempt = sat_out(timeout).as_secs();
+    let policies: Vec<&str> = template.split("MaximumRetryAttempts").skip(1).collect();
+    assert!(policies.len() > 1, "the anchor, and who differs from it");
+    for policy in policies {
+        let policy = format!("MaximumRetryAttempts{policy}");
+        let attempts = number(&policy, "MaximumRetryAttempts");
+        let age = number(&policy, "MaximumRecordAgeInSeconds");
+        assert!(
+            attempts * attempt >= age,
+            "{attempts} attempts of {attempt} s"
+        );
+    }
 }

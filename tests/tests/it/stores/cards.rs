@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use redis::cmd;
 use shared::domain::{Entry, Tweet, TweetText};
 use shared::platform::now_millis;
 use shared::stores::cards::Lookup;
@@ -102,7 +103,7 @@ async fn older_counts_never_replace_newer_ones() {
     };
     let (cards, counts) = (stores.cards(), stores.user_counts());
     let row = stores.sign_up().await;
-    let at = |version: u64, followers: u64| {
+    let at = |version: u64, followers: i64| {
         let mut row = row.clone();
         (row.version, row.follower_count) = (version, followers);
         row
@@ -128,4 +129,43 @@ async fn older_counts_never_replace_newer_ones() {
     }
     counts.set(&[at(11, 3)]).await.expect("Redis answers");
     assert_eq!(shown().await, Some(3));
+}
+
+#[tokio::test]
+async fn a_late_fill_does_not_bring_the_card_of_a_deleted_account_back() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (cards, counts) = (stores.cards(), stores.user_counts());
+    for cached_before in [true, false] {
+        // Somebody reads the row, and is slow to cache it.
+        let row = stores.sign_up().await;
+        let (id, rows) = (row.id(), [row]);
+        if cached_before {
+            cards.fill_users(&rows).await.expect("Redis answers");
+        }
+        cards.bury_user(id).await.expect("Redis answers");
+
+        cards.fill_users(&rows).await.expect("Redis answers");
+        counts.set(&rows).await.expect("Redis answers");
+
+        let found = cards.fetch(&[], &BTreeSet::from([id])).await;
+        assert!(found.expect("Redis answers").users.is_empty());
+        assert!(counts.tiers(&[id]).await.expect("Redis answers").is_empty());
+        let profile: Option<String> = stores
+            .redis(cmd("GET").arg(format!("profile:{{{id}}}")))
+            .await;
+        assert_eq!(
+            profile.as_deref(),
+            Some("-"),
+            "the tombstone is still there"
+        );
+        // Nothing stays for good.
+        for key in ["profile", "user_counts"] {
+            let seconds: i64 = stores
+                .redis(cmd("TTL").arg(format!("{key}:{{{id}}}")))
+                .await;
+            assert!((1..=30).contains(&seconds), "{key} lives for {seconds} s");
+        }
+    }
 }
