@@ -49,7 +49,8 @@ async fn a_tweet_has_up_to_280_characters_as_readers_count_them() {
     let ada = roost.sign_up("ada").await;
 
     for text in [
-        FAMILY.repeat(280),
+        FAMILY.repeat(160),
+        "👍🏽".repeat(280),
         "x".repeat(280),
         "e\u{301}".repeat(280),
         "\u{1F1E9}\u{1F1EA}\r\n\"\\ <b>".to_owned(),
@@ -67,12 +68,14 @@ async fn a_tweet_has_up_to_280_characters_as_readers_count_them() {
         assert_eq!(stored, posted);
         assert_eq!(ada.newest().await.data[0], posted);
     }
-    for text in [FAMILY.repeat(281), "x".repeat(281)] {
+    // A character can have any number of accents, so the bytes count as well.
+    let accents = format!("a{}", "\u{301}".repeat(14_000));
+    for text in [FAMILY.repeat(164), "x".repeat(281), accents] {
         post(&ada, &json!({ "text": text }))
             .await
             .expect_problem(422);
     }
-    assert_eq!(ada.tweets(100).await.len(), 4, "a refused tweet was stored");
+    assert_eq!(ada.tweets(100).await.len(), 5, "a refused tweet was stored");
 }
 
 #[tokio::test]
