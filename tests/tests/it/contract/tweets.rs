@@ -107,6 +107,45 @@ async fn a_tweet_that_is_not_there_is_not_found() {
 }
 
 #[tokio::test]
+async fn deleting_tweets_that_never_were_leaves_nothing_behind() {
+    let roost = Client::shared().await;
+    let Some(cache) = roost.cache().await else {
+        return;
+    };
+    let ada = roost.sign_up("ada").await;
+
+    for _ in 0..5 {
+        let id = fastrand::u64(1..1 << 62);
+        ada.call(Method::DELETE, &format!("/v1/tweets/{id}"))
+            .send()
+            .await
+            .expect(204);
+        let exists: bool = cache.ask(&["EXISTS", &format!("tweet:{{{id}}}")]).await;
+        assert!(!exists, "a key for tweet {id}, which never was");
+    }
+}
+
+#[tokio::test]
+async fn a_delete_that_is_repeated_buries_what_the_first_attempt_left_in_the_cache() {
+    let roost = Client::shared().await;
+    let Some(cache) = roost.cache().await else {
+        return;
+    };
+    let ada = roost.sign_up("ada").await;
+    let tweet = ada.post("cached").await;
+    assert!(ada.newest().await.has(&tweet));
+    let key = format!("tweet:{{{}}}", tweet.id);
+    let cached: String = cache.ask(&["GET", &key]).await;
+    ada.delete(&tweet).await;
+    // As if neither the first attempt nor the stream's consumer had come so far.
+    cache.ask::<()>(&["SET", &key, &cached]).await;
+
+    ada.delete(&tweet).await;
+
+    assert!(!ada.newest().await.has(&tweet), "a deleted tweet is shown");
+}
+
+#[tokio::test]
 async fn a_malformed_tweet_id_is_refused() {
     let roost = Client::shared().await;
     let ada = roost.sign_up("ada").await;
