@@ -85,7 +85,9 @@ impl Erasures {
             .build()
             .map_err(build("TransactWriteItems"))?;
         writes.push(TransactWriteItem::builder().put(put).build());
-        dynamo::write_once(&self.client, writes, "deleting a profile").await
+        dynamo::write_once(&self.client, writes, "deleting a profile")
+            .await
+            .map(drop)
     }
 
     /// A piece was removed and more is left. Does nothing if that was said before.

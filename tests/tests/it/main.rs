@@ -27,3 +27,4 @@ mod redis_outages;
 mod stampede;
 mod stores;
 mod timeline;
+mod unfollows;
