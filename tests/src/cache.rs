@@ -24,6 +24,11 @@ pub mod keys {
         format!("home_timeline:{{{user}}}")
     }
 
+    /// The authors whom this user has unfollowed lately.
+    pub fn hidden(user: u64) -> String {
+        format!("hidden:{{{user}}}")
+    }
+
     pub fn my_celebs(user: u64) -> String {
         format!("my_celebs:{{{user}}}")
     }
@@ -106,10 +111,10 @@ impl Cache {
     /// The keys whose name or value has one of these words, or whose entries have this author.
     pub async fn mentions(&self, user: u64, words: &[String]) -> Vec<String> {
         let keys: Vec<String> = self.ask(&["KEYS", "*"]).await;
-        // An entry of a list has the author in its second half, less the top bit.
+        // An entry of a list has the author in its second half, less the top bit. A hidden author is such a half alone.
         let in_entry = |bytes: &[u8]| {
-            let author = bytes.get(8..16).and_then(|half| half.try_into().ok());
-            bytes.len() == 16
+            let author = bytes.last_chunk::<8>().copied();
+            [8, 16].contains(&bytes.len())
                 && author.is_some_and(|half| u64::from_be_bytes(half) & !(1 << 63) == user)
         };
         let in_text = |bytes: &[u8]| {

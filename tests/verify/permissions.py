@@ -20,6 +20,7 @@ RARE = {
     ("FillTimelinesFunction", "dynamodb:BatchGetItem", "users"): "looks up tiers that the cache has lost",
     ("FollowUserFunction", "dynamodb:DeleteItem", "followers"): "takes a follow back whose account went meanwhile",
     ("FollowUserFunction", "dynamodb:DeleteItem", "following"): "takes a follow back whose account went meanwhile",
+    ("FollowUserFunction", "dynamodb:Query", "following"): "counts the edges of somebody at the limit, and now and then",
     ("HomeTimelineNewFunction", "dynamodb:BatchGetItem", "users"): "looks up tiers that the cache has lost",
     ("PostTweetFunction", "dynamodb:DeleteItem", "tweets"): "takes a tweet back whose account went meanwhile",
     ("PutMarkerFunction", "dynamodb:DeleteItem", "users"): "takes a marker back whose account went meanwhile",

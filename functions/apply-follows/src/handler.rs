@@ -73,8 +73,11 @@ impl ApplyFollows {
     async fn apply(&self, edge: Edge, followed: bool) -> Result<()> {
         // An author whose account was deleted need not be hidden: there is nothing left to see.
         let to_settle = followed || self.users.still_exists(edge.followee()).await?;
-        if to_settle && self.edges.settle(edge, followed).await? {
-            return self.followed(edge).await;
+        if to_settle {
+            return match self.edges.settle(edge, followed).await? {
+                true => self.followed(edge).await,
+                false => Ok(()),
+            };
         }
         self.celebs
             .remove(&[edge.follower()], edge.followee())

@@ -18,19 +18,30 @@ impl http::Handler for DeleteTweet {
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let entry = Entry::new(TweetId::parse(http::path(request, "id"))?, me);
-        let existed = self.tweets.delete(entry).await?;
-        if !existed
-            && self
-                .tweets
-                .author_of(entry.tweet)
-                .await?
-                .is_some_and(|author| author != me)
-        {
-            return Err(Error::Forbidden("this is somebody else's tweet".to_owned()));
+        if self.tweets.delete(entry).await? {
+            self.cards.bury(entry).await?;
+        } else {
+            self.bury_leftovers(entry).await?;
         }
-        // Also if it was deleted already: an earlier attempt may have failed right here.
-        self.cards.bury(entry).await?;
         http::no_content()
+    }
+}
+
+impl DeleteTweet {
+    /// The caller has no such tweet. Perhaps an earlier attempt deleted it and failed before it could bury it.
+    ///
+    /// A tombstone is written only if there is something to bury, because a caller can name any number of ids. If the
+    /// index, which lags, still knows the tweet, it was deleted a moment ago, and some reader may be about to cache it. If
+    /// the index has forgotten it, only a cached copy is left to bury. In either case the stream's consumer buries it, too.
+    /// An id that its real author uses later does not suffer: a tombstone counts only for the author whom it names.
+    async fn bury_leftovers(&self, entry: Entry) -> Result<()> {
+        match self.tweets.author_of(entry.tweet).await? {
+            Some(author) if author != entry.author => {
+                Err(Error::Forbidden("this is somebody else's tweet".to_owned()))
+            }
+            Some(_) => self.cards.bury(entry).await,
+            None => self.cards.bury_if_cached(entry).await,
+        }
     }
 }
 

@@ -26,8 +26,11 @@ impl http::Handler for UnfollowUser {
             ));
         }
         let edge = Edge::new(me, followee);
-        self.follows.unfollow(edge).await?;
-        self.edges.settle(edge, false).await?;
+        if self.follows.unfollow(edge).await? {
+            self.edges.settle(edge, false).await?;
+        } else {
+            self.edges.settle_leftovers(edge).await?;
+        }
         http::no_content()
     }
 }

@@ -7,18 +7,28 @@ use super::{TweetId, UserId};
 use crate::{Error, Result};
 
 /// 1 to 280 characters as a reader counts them (grapheme clusters), not only white space. Kept exactly as sent.
+///
+/// One such character can have any number of accents, so the bytes of UTF-8 are limited as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TweetText(String);
 
 impl TweetText {
     const MAX: usize = 280;
+    pub const MAX_BYTES: usize = 4 * 1024;
 
     pub fn parse(text: String) -> Result<Self> {
         if text.trim().is_empty() {
             return Err(Error::Invalid(
                 "text must not be empty or only white space".to_owned(),
             ));
+        }
+        // Before the characters are counted, which takes longer the more bytes there are.
+        if text.len() > Self::MAX_BYTES {
+            return Err(Error::Invalid(format!(
+                "text takes more than {} bytes; use fewer accents or emoji",
+                Self::MAX_BYTES
+            )));
         }
         if text.graphemes(true).nth(Self::MAX).is_some() {
             return Err(Error::Invalid(format!(
@@ -57,13 +67,38 @@ impl Tweet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn length_is_counted_in_graphemes() {
-        let family = "👨‍👩‍👧‍👦";
-        assert!(TweetText::parse(family.repeat(280)).is_ok());
-        assert!(TweetText::parse(family.repeat(281)).is_err());
-        assert!(TweetText::parse("e\u{301}".repeat(280)).is_ok());
+        for character in ["x", "é", "e\u{301}", "👍🏽"] {
+            assert!(TweetText::parse(character.repeat(280)).is_ok());
+            assert!(TweetText::parse(character.repeat(281)).is_err());
+        }
+        assert!(TweetText::parse("👨‍👩‍👧‍👦".repeat(160)).is_ok());
+    }
+
+    #[test]
+    fn one_character_with_any_number_of_accents_is_no_tweet() {
+        let accents = |count| format!("a{}", "\u{301}".repeat(count));
+        let error = TweetText::parse(accents(14_000)).expect_err("28,001 bytes");
+        assert!(error.to_string().contains("4096 bytes"), "{error}");
+        assert!(TweetText::parse(accents(2_047)).is_ok(), "4,095 bytes");
+        assert!(TweetText::parse(accents(2_048)).is_err(), "4,097 bytes");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_a_text_is_short_in_characters_and_in_bytes(
+            text in "\\PC{0,40}",
+            accents in 0..3_000_usize,
+            times in 1..200_usize,
+        ) {
+            let text = text.repeat(times) + &"\u{301}".repeat(accents);
+            let (characters, bytes) = (text.graphemes(true).count(), text.len());
+            let fits = !text.trim().is_empty() && characters <= 280 && bytes <= 4_096;
+            prop_assert_eq!(TweetText::parse(text).is_ok(), fits, "{} characters, {} bytes", characters, bytes);
+        }
     }
 
     #[test]

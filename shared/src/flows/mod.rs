@@ -9,5 +9,6 @@ pub mod feeds;
 pub mod home_timeline;
 pub mod oracle;
 pub mod rebuild;
+pub mod strangers;
 pub mod table_merge;
 pub mod tiers;

@@ -162,6 +162,11 @@ impl Config {
         Ok(self.positive("TIMELINE_TTL_DAYS")? * 24 * 3600)
     }
 
+    /// How many people one may follow.
+    pub fn follow_limit(&self) -> Result<u64> {
+        self.positive("FOLLOW_LIMIT")
+    }
+
     /// Followers that one invocation of the fan-out serves.
     pub fn fan_out_page_size(&self) -> Result<usize> {
         Ok(usize::try_from(self.positive("FAN_OUT_PAGE_SIZE")?).unwrap_or(usize::MAX))

@@ -157,6 +157,18 @@ impl Cards {
         self.bury_for(&[entry], TWEET_SECONDS).await
     }
 
+    /// Like [`Self::bury`], only if the tweet is cached. Leaves no key behind for a tweet that never was.
+    pub async fn bury_if_cached(&self, entry: Entry) -> Result<()> {
+        let cached: Value = self
+            .redis
+            .one(cmd("GET").arg(keys::tweet(entry.tweet)).take())
+            .await?;
+        match read_tweet(entry, &cached) {
+            Lookup::Found(_) => self.bury(entry).await,
+            Lookup::Deleted | Lookup::Unknown => Ok(()),
+        }
+    }
+
     /// Like [`Self::bury`], for tweets that are deleted together with their author. Such a tombstone only has to outlive
     /// the readers that read the tweet before it was deleted and are about to cache it.
     pub async fn bury_briefly(&self, entries: &[Entry]) -> Result<()> {

@@ -149,12 +149,15 @@ pub(super) fn cancellation<R>(error: &SdkError<TransactWriteItemsError, R>) -> O
 }
 
 /// Writes all of it or nothing. A condition that fails means that the work was done before; another transaction in the
-/// way means try again.
+/// way means try again. Says whether it was written now.
+///
+/// The SDK gives every attempt of one call the same token. So if an answer is lost and the SDK asks again, it hears that it
+/// was written, not that a condition failed.
 pub(super) async fn write_once(
     client: &Client,
     writes: Vec<TransactWriteItem>,
     what: &'static str,
-) -> Result<()> {
+) -> Result<bool> {
     for attempt in 0..ATTEMPTS {
         back_off(attempt).await;
         let answer = client
@@ -162,10 +165,12 @@ pub(super) async fn write_once(
             .set_transact_items(Some(writes.clone()))
             .send()
             .await;
-        let Err(error) = answer else { return Ok(()) };
+        let Err(error) = answer else {
+            return Ok(true);
+        };
         match cancellation(&error) {
             Some(reasons) if reasons.iter().any(|reason| reason == CONDITION_FAILED) => {
-                return Ok(());
+                return Ok(false);
             }
             Some(_) => {}
             None => return Err(failed("TransactWriteItems")(error)),

@@ -103,7 +103,9 @@ impl Erasures {
             .build()
             .map_err(build("TransactWriteItems"))?;
         writes.push(TransactWriteItem::builder().put(put).build());
-        dynamo::write_once(&self.client, writes, "deleting a profile").await
+        dynamo::write_once(&self.client, writes, "deleting a profile")
+            .await
+            .map(drop)
     }
 
     /// A piece was removed, or it is too early to end. Does nothing if that was said before.

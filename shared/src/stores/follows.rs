@@ -67,10 +67,11 @@ impl Follows {
             Ok(TransactWriteItem::builder().put(put.build()?).build())
         })
         .await
+        .map(drop)
     }
 
-    /// Does nothing if there is no such edge.
-    pub async fn unfollow(&self, edge: Edge) -> Result<()> {
+    /// Does nothing if there is no such edge. Says whether there was one.
+    pub async fn unfollow(&self, edge: Edge) -> Result<bool> {
         let key = to_item(&edge)?;
         self.write(|table| {
             let delete = Delete::builder()
@@ -82,11 +83,11 @@ impl Follows {
         .await
     }
 
-    /// The same write to both tables.
+    /// The same write to both tables. `false` if a condition did not hold, so that nothing was written.
     async fn write(
         &self,
         write: impl Fn(&str) -> Result<TransactWriteItem, BuildError>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let writes = [write(&self.followers), write(&self.following)]
             .into_iter()
             .collect::<Result<_, _>>();
@@ -109,6 +110,7 @@ impl Follows {
                     writes.push(TransactWriteItem::builder().delete(delete).build());
                 }
             }
+            // Without conditions, there is none that can fail.
             dynamo::write_once(&self.client, writes, "removing follows").await?;
         }
         Ok(())

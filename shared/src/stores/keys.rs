@@ -7,7 +7,7 @@ use crate::domain::{TweetId, UserId};
 pub(crate) fn of_user(user: UserId) -> Vec<String> {
     let keys = [
         home_timeline,
-        unfollowed,
+        hidden,
         rebuild,
         feed,
         feed_fill,
@@ -32,9 +32,9 @@ pub(crate) fn home_timeline(user: UserId) -> String {
     format!("home_timeline:{{{user}}}")
 }
 
-/// Authors whose entries may still be in, or on their way to, the user's list although they were unfollowed.
-pub(crate) fn unfollowed(user: UserId) -> String {
-    format!("unfollowed:{{{user}}}")
+/// Authors who were unfollowed so lately that an entry of theirs may still be on its way to the user's list.
+pub(crate) fn hidden(user: UserId) -> String {
+    format!("hidden:{{{user}}}")
 }
 
 /// The right to rebuild the user's list.

@@ -2,8 +2,8 @@
 //!
 //! - DynamoDB holds the truth: [`users`], [`ids`], [`follows`], [`followers`], [`following`], [`tweets`],
 //!   [`idempotency`], [`counts`], [`tiers`], [`drifts`], [`positions`], [`erasures`].
-//! - Redis holds what can be computed from it again: [`timelines`], [`celebs`], [`canaries`], [`feeds`], [`cards`], [`user_counts`],
-//!   [`receipts`], [`rate_limits`]. All keys are in `keys.rs`.
+//! - Redis holds what can be computed from it again: [`timelines`], [`hidden`], [`celebs`], [`feeds`], [`cards`],
+//!   [`user_counts`], [`receipts`], [`rate_limits`], [`canaries`]. All keys are in `keys.rs`.
 //! - Both: [`identities`], [`markers`].
 //! - Kinesis carries events: [`events`].
 
@@ -20,6 +20,7 @@ mod fill_token;
 pub mod followers;
 pub mod following;
 pub mod follows;
+pub mod hidden;
 pub mod idempotency;
 pub mod identities;
 pub mod ids;
@@ -49,6 +50,7 @@ pub use fill_token::FillToken;
 pub use followers::Followers;
 pub use following::Following;
 pub use follows::Follows;
+pub use hidden::Hidden;
 pub use idempotency::IdempotencyKeys;
 pub use identities::Identities;
 pub use ids::Ids;

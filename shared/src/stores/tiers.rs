@@ -129,7 +129,9 @@ impl Tiers {
             let step = step.build().map_err(failed("TransactWriteItems"))?;
             writes.push(TransactWriteItem::builder().update(step).build());
         }
-        dynamo::write_once(&self.client, writes, "writing a tier").await
+        dynamo::write_once(&self.client, writes, "writing a tier")
+            .await
+            .map(drop)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Home timelines in Redis: `home_timeline:{u}` and what hangs on it.
 //!
 //! A timeline exists exactly while its user is active: reading renews it, pushing writes only if it exists, and a
-//! missing one is rebuilt on the next read. `unfollowed:{u}` lives and dies with it, so that an entry that was on its
-//! way when its author was unfollowed can never come to light.
+//! missing one is rebuilt on the next read. An entry that was on its way when its author was unfollowed may still arrive;
+//! [`super::hidden`] keeps it from readers.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -11,11 +11,12 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use redis::{Cmd, Value, cmd};
 
+use super::hidden::{self, HiddenAuthors};
 use super::{celebs, keys};
 use crate::domain::timeline::{self, CAP, Filling, ListEnd, SLACK, Window};
 use crate::domain::{Entry, TweetId, UserId};
 use crate::platform::redis::{Redis, Script, read};
-use crate::platform::{Roost, metrics};
+use crate::platform::{Roost, metrics, now_millis};
 use crate::{Error, Result};
 
 /// Commands in one pipeline. Several pipelines are under way at once, so that Redis works while we write the next.
@@ -27,13 +28,32 @@ pub const BACKFILL: usize = CAP + 1;
 /// How long a reader's rebuild may take before another reader may try.
 const REBUILD_LOCK: Duration = Duration::from_secs(10);
 
-static INSERT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/insert.lua")));
-static MERGE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/merge.lua")));
-static TRIM: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/trim.lua")));
+static INSERT: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        include_str!("scripts/entry.lua"),
+        include_str!("scripts/insert.lua")
+    ))
+});
+static MERGE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        include_str!("scripts/entry.lua"),
+        include_str!("scripts/merge.lua")
+    ))
+});
+static TRIM: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        include_str!("scripts/entry.lua"),
+        include_str!("scripts/trim.lua")
+    ))
+});
+static REMOVE_AUTHOR: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        include_str!("scripts/entry.lua"),
+        include_str!("scripts/remove_author.lua")
+    ))
+});
 static RELEASE: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("scripts/release.lua")));
-static REMOVE_AUTHOR: LazyLock<Script> =
-    LazyLock::new(|| Script::new(include_str!("scripts/remove_author.lua")));
 
 #[derive(Clone)]
 pub struct Timelines {
@@ -47,7 +67,7 @@ pub struct Timelines {
 pub struct Opened {
     pub window: Window,
     /// Authors that must not be shown.
-    pub unfollowed: HashSet<UserId>,
+    pub hidden: HiddenAuthors,
     /// Followed authors who are pulled; `None` if that is not cached.
     pub celebs: Option<Vec<UserId>>,
     /// The newest tweet that was read, 0 if none was; `None` if that is not cached.
@@ -105,7 +125,7 @@ impl Timelines {
             // The end first: a list that is filled in between is then taken for less whole than it is, not for more.
             last_entry(user),
             cmd("LRANGE").arg(&list).arg(0).arg(last).take(),
-            cmd("SMEMBERS").arg(keys::unfollowed(user)).take(),
+            hidden::read_all(user),
             cmd("SMEMBERS").arg(keys::my_celebs(user)).take(),
             cmd("HGET")
                 .arg(keys::marker(user))
@@ -113,7 +133,7 @@ impl Timelines {
                 .take(),
         ];
         if self.renews {
-            let keys = [list, keys::unfollowed(user), keys::my_celebs(user)];
+            let keys = [list, keys::hidden(user), keys::my_celebs(user)];
             commands.extend(keys.map(|key| self.renew(key)));
         }
         let answers: Vec<Value> = self
@@ -125,7 +145,7 @@ impl Timelines {
         let mut next = || answers.next().unwrap_or(Value::Nil);
         let end: Option<Vec<u8>> = read(next())?;
         let entries: Vec<Vec<u8>> = read(next())?;
-        let unfollowed: Vec<u64> = read(next())?;
+        let hidden: Vec<(Vec<u8>, f64)> = read(next())?;
         let window = Window::new(decode(&entries)?, decode(end.as_slice())?.pop());
         match window {
             Window::Read(_) => metrics::CACHE_HITS.add(1),
@@ -133,7 +153,7 @@ impl Timelines {
         }
         Ok(Opened {
             window,
-            unfollowed: unfollowed.into_iter().map(UserId::new).collect(),
+            hidden: HiddenAuthors::new(&hidden, now_millis()),
             celebs: celebs::decode(read(next())?),
             last_read: read::<Option<u64>>(next())?.map(TweetId::new),
         })
@@ -186,9 +206,10 @@ impl Timelines {
     /// Like a delivery, but in order and at most once, whatever the tweet's age.
     pub async fn insert(&self, entry: Entry, users: &[UserId]) -> Result<usize> {
         let calls = users.iter().map(|user| {
+            let numbers = [CAP, SLACK].map(|number| number.to_string().into_bytes());
             (
-                vec![keys::home_timeline(*user)],
-                vec![entry.to_bytes().to_vec()],
+                vec![keys::home_timeline(*user), keys::hidden(*user)],
+                [vec![entry.to_bytes().to_vec()], numbers.to_vec()].concat(),
             )
         });
         let inserted: Vec<usize> = self.redis.run_script(&INSERT, calls).await?;
@@ -344,7 +365,7 @@ impl Timelines {
         let reads = users.iter().map(|user| {
             let keys = [
                 keys::home_timeline,
-                keys::unfollowed,
+                keys::hidden,
                 keys::my_celebs,
                 keys::my_celebs_fill,
             ];
@@ -381,15 +402,36 @@ impl Timelines {
         };
         let mut arguments = vec![bytes(from), CAP.to_string().into_bytes(), bytes(to)];
         arguments.extend(entries.iter().map(|entry| entry.to_bytes().to_vec()));
-        let changed: Vec<bool> = self
-            .redis
-            .run_script(&MERGE, [(vec![keys::home_timeline(user)], arguments)])
-            .await?;
+        let keys = vec![keys::home_timeline(user), keys::hidden(user)];
+        let changed: Vec<bool> = self.redis.run_script(&MERGE, [(keys, arguments)]).await?;
         Ok(changed == [true])
     }
 
     pub async fn remove_author(&self, user: UserId, author: UserId) -> Result<()> {
         self.remove_author_from(&[user], author).await
+    }
+
+    /// Is something of this author cached for the user?
+    pub async fn has_author(&self, user: UserId, author: UserId) -> Result<bool> {
+        let reads = [
+            cmd("LRANGE")
+                .arg(keys::home_timeline(user))
+                .arg(0)
+                .arg(-1)
+                .take(),
+            cmd("SMEMBERS").arg(keys::my_celebs(user)).take(),
+        ];
+        let answers: Vec<Value> = self.redis.run(reads).await?;
+        let [entries, celebs] = answers.as_slice() else {
+            return Ok(false);
+        };
+        let entries: Vec<Vec<u8>> = read(entries.clone())?;
+        let celebs = celebs::decode(read(celebs.clone())?).unwrap_or_default();
+        let entries = decode(&entries)?;
+        let in_list = entries
+            .iter()
+            .any(|entry| ListEnd::from_entry(*entry).is_none() && entry.author == author);
+        Ok(in_list || celebs.contains(&author))
     }
 
     /// Takes an author out of these users' lists.
@@ -415,21 +457,6 @@ impl Timelines {
         ];
         let delete = cmd("DEL").arg(keys.map(|key| key(user)).to_vec()).take();
         self.redis.tell([delete]).await
-    }
-
-    /// From now on no reader shows this author to the user.
-    pub async fn hide(&self, user: UserId, author: UserId) -> Result<()> {
-        let key = keys::unfollowed(user);
-        let add = cmd("SADD").arg(&key).arg(author.get()).take();
-        self.redis.tell([add, self.renew(key)]).await
-    }
-
-    pub async fn unhide(&self, user: UserId, author: UserId) -> Result<()> {
-        let remove = cmd("SREM")
-            .arg(keys::unfollowed(user))
-            .arg(author.get())
-            .take();
-        self.redis.tell([remove]).await
     }
 
     fn renew(&self, key: String) -> Cmd {

@@ -178,3 +178,39 @@ async fn a_page_that_costs_many_queries_costs_more_of_the_budget() {
     let wait: u64 = wait.and_then(|text| text.parse().ok()).expect("seconds");
     assert!(wait > 5, "a deep page was as cheap as a warm one: {wait} s");
 }
+
+#[tokio::test]
+async fn nobody_follows_more_people_than_the_limit() {
+    let Some((cloud, tables, _)) = LocalCloud::with_stores(&[("FOLLOW_LIMIT", "3")]).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let fan = roost.sign_up("fan").await;
+    let people = roost.sign_up_many("star", 5).await;
+    for person in &people[..3] {
+        fan.follow(person).await;
+    }
+    eventually(PATIENCE, "the follows are counted", || async {
+        match tables.counts_of(fan.id).await.following {
+            3 => Ok(()),
+            other => Err(format!("{other}")),
+        }
+    })
+    .await;
+    let follow = async |person: &User| {
+        let path = format!("/v1/users/{}/follow", person.id);
+        fan.call(Method::POST, &path).send().await
+    };
+
+    let refusal = follow(&people[3]).await;
+    assert!(refusal.text().contains("3 at most"), "{}", refusal.text());
+    refusal.expect_problem(422);
+    // Following somebody again is not following more people.
+    follow(&people[0]).await.expect(204);
+    assert_eq!(fan.following(100).await.len(), 3);
+
+    // The count may lag behind an unfollow, and then the edges themselves decide.
+    fan.unfollow(&people[0]).await;
+    follow(&people[3]).await.expect(204);
+    follow(&people[4]).await.expect_problem(422);
+}

@@ -180,7 +180,7 @@ async fn a_walk_meets_each_of_11_500_tweets_once_whatever_is_lost_on_the_way() {
             }
             // All of it.
             _ => {
-                let names = ["home_timeline", "my_celebs", "unfollowed", "marker"];
+                let names = ["home_timeline", "my_celebs", "hidden", "marker"];
                 let mut keys = names.map(|name| long.key(name)).to_vec();
                 keys.extend(long.feeds(&long.celebrities));
                 long.lose(&keys).await;

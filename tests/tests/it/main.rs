@@ -30,3 +30,4 @@ mod slow_tables;
 mod stampede;
 mod stores;
 mod timeline;
+mod unfollows;

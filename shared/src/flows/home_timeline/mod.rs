@@ -34,11 +34,14 @@ pub use self::troubles::{Trouble, Troubles};
 use self::walk::Walk;
 use super::feeds::FeedReader;
 use super::rebuild::Rebuilds;
+use super::strangers::Strangers;
 use crate::Result;
 use crate::domain::{PageSize, TweetId, UserId};
 use crate::platform::Roost;
 use crate::stores::events::Stream;
-use crate::stores::{Cards, EventStream, Following, Markers, Receipts, Timelines, Tweets, Users};
+use crate::stores::{
+    Cards, EventStream, Following, Hidden, Markers, Receipts, Timelines, Tweets, Users,
+};
 
 /// Entries read beyond a page's size, so that the page usually lies above the window's floor.
 const LOOK_AHEAD: usize = 80;
@@ -51,6 +54,8 @@ const GRACE: Duration = Duration::from_secs(2);
 
 pub struct HomeTimelines {
     timelines: Timelines,
+    hidden: Hidden,
+    strangers: Strangers,
     rebuilds: Rebuilds,
     fills: EventStream,
     feeds: FeedReader,
@@ -66,6 +71,8 @@ impl HomeTimelines {
     pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             timelines: Timelines::new(roost)?,
+            hidden: Hidden::new(roost)?,
+            strangers: Strangers::new(roost)?,
             rebuilds: Rebuilds::new(roost)?,
             fills: EventStream::new(roost, Stream::TimelineFills)?,
             feeds: FeedReader::new(roost)?,

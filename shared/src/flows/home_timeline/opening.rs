@@ -39,7 +39,7 @@ impl HomeTimelines {
         troubles: &mut Troubles,
     ) -> Opening {
         let opened = self.try_open(me, extent).await;
-        let opened = troubles.note(Trouble::CacheUnavailable, opened);
+        let opened = troubles.note(Trouble::TablesUnavailable, opened);
         opened.unwrap_or_else(|| Opening {
             list: CachedList::Unreachable,
             hidden: HashSet::new(),
@@ -49,22 +49,36 @@ impl HomeTimelines {
     }
 
     pub(super) async fn try_open(&self, me: UserId, extent: Extent) -> Result<Opening> {
+        let mut opened = self.timelines.open(me, extent).await?;
+        // Boxed, because it is rarely needed and would make the future of every read larger.
+        Box::pin(self.strangers.hide(me, &mut opened)).await?;
+        self.forget_hidden(me, &opened.hidden.over).await;
         let Opened {
             window,
-            unfollowed,
+            hidden,
             celebs,
             last_read,
-        } = self.timelines.open(me, extent).await?;
+        } = opened;
         let list = match window {
             Window::Read(source) => CachedList::Read(source),
             Window::Missing | Window::Building => CachedList::Missing,
         };
         Ok(Opening {
             list,
-            hidden: unfollowed,
+            hidden: hidden.authors,
             celebs,
             last_read,
         })
+    }
+
+    /// A page does not depend on it, and the next reader can do it as well.
+    async fn forget_hidden(&self, me: UserId, over: &[UserId]) {
+        if over.is_empty() {
+            return;
+        }
+        if let Err(error) = self.hidden.forget(me, over).await {
+            tracing::warn!(error = error.chain(), "hidden authors not forgotten");
+        }
     }
 
     /// The celebrities that were found, or else those that the tables know.

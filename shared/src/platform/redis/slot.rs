@@ -63,7 +63,7 @@ mod tests {
     fn a_script_belongs_to_the_slot_of_its_first_key() {
         let get = cmd("GET").arg("home_timeline:{7}").take();
         let mut script = cmd("EVALSHA");
-        script.arg("sha").arg(1).arg("unfollowed:{7}").arg("x");
+        script.arg("sha").arg(1).arg("hidden:{7}").arg("x");
         assert_eq!(of(&get), of(&script));
         assert!(of(&get).is_some());
         assert_eq!(of(&cmd("FLUSHALL")), None);

@@ -1,25 +1,30 @@
 -- Inserts one entry where its tweet id belongs. Does nothing if there is no list, if the entry is already in
--- place, or if the tweet is older than all that the list keeps (readers go on from the tables there).
--- KEYS[1] list; ARGV[1] entry. Returns 1 if the list has the entry now.
---
--- Ids are compared as two 32-bit halves: Lua's numbers hold 53 bits, and its strings compare by locale. The top bit is
--- not part of the id.
-local function id(entry)
-  local high, low = struct.unpack('>I4I4', entry)
-  return high % 0x80000000, low
+-- place, if its author is hidden, or if the tweet is older than all that the list keeps (readers go on from the tables
+-- there). KEYS[1] list; KEYS[2] hidden authors; ARGV[1] entry; ARGV[2] most entries to keep; ARGV[3] how many more make the
+-- list be cut. Returns 1 if the list has the entry now.
+if redis.call('ZSCORE', KEYS[2], author(ARGV[1])) then
+  return 0
 end
-
 local high, low = id(ARGV[1])
 local start = 0
 while true do
   local chunk = redis.call('LRANGE', KEYS[1], start, start + 63)
-  for _, other in ipairs(chunk) do
+  for place, other in ipairs(chunk) do
     local h, l = id(other)
     if h == high and l == low then
       return 1
     end
     if h < high or (h == high and l < low) then
-      redis.call('LINSERT', KEYS[1], 'BEFORE', other, ARGV[1])
+      local length = redis.call('LINSERT', KEYS[1], 'BEFORE', other, ARGV[1])
+      local most = tonumber(ARGV[2])
+      if length <= most + tonumber(ARGV[3]) then
+        return 1
+      end
+      -- What is cut off lies below the last entry that is left, which is then the list's floor.
+      local gone = trim(KEYS[1], most)
+      if gone == 1 or start + place > most then
+        return 0
+      end
       return 1
     end
   end

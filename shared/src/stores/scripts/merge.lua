@@ -1,28 +1,10 @@
 -- Merges entries into a list, newest first and each once.
--- KEYS[1] list; ARGV[1] the marker that a rebuild or a filling put at the end, or '' to merge into any list that exists;
--- ARGV[2] most entries to keep; ARGV[3] marker for the end of a rebuilt list, or '' when the tables hold more than
--- ARGV[4...], the entries. Returns 1 if the list was changed.
+-- KEYS[1] list; KEYS[2] hidden authors, of whom nothing is kept; ARGV[1] the marker that a rebuild or a filling put at the
+-- end, or '' to merge into any list that exists; ARGV[2] most entries to keep; ARGV[3] marker for the end of a rebuilt
+-- list, or '' when the tables hold more than ARGV[4...], the entries. Returns 1 if the list was changed.
 --
 -- What a list keeps must be complete from its last entry upwards. So entries older than that are left out, on either
 -- side, unless a marker says that there is nothing below.
-local ENTRY = 16
-
--- The top bit is not part of the id.
-local function id(entry)
-  local high, low = struct.unpack('>I4I4', entry)
-  return high % 0x80000000, low
-end
-
-local function newer(a, b)
-  local ah, al = id(a)
-  local bh, bl = id(b)
-  return ah > bh or (ah == bh and al > bl)
-end
-
-local function is_marker(entry)
-  return string.sub(entry, 1, 8) == string.rep('\0', 8)
-end
-
 local kept = redis.call('LRANGE', KEYS[1], 0, -1)
 if #kept == 0 then
   return 0
@@ -42,6 +24,10 @@ if is_marker(last) then
   table.remove(kept)
 end
 
+local is_hidden = {}
+for _, hidden in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
+  is_hidden[hidden] = true
+end
 local added = {}
 for i = 4, #ARGV do
   added[#added + 1] = ARGV[i]
@@ -60,7 +46,8 @@ end
 local all = {}
 for _, list in ipairs({ kept, added }) do
   for _, entry in ipairs(list) do
-    if #entry == ENTRY and (floor == nil or not newer(floor, entry)) then
+    local shown = #entry == ENTRY and not is_hidden[author(entry)]
+    if shown and (floor == nil or not newer(floor, entry)) then
       all[#all + 1] = entry
     end
   end
@@ -75,7 +62,7 @@ for _, entry in ipairs(all) do
   end
 end
 local most = tonumber(ARGV[2])
-if #result > most and marker ~= '' and marker ~= string.rep('\0', ENTRY) then
+if #result > most and is_unfinished(marker) then
   -- This list is still to be filled. Without the marker it would pass for whole, so it goes.
   redis.call('DEL', KEYS[1])
   return 1
@@ -88,12 +75,5 @@ elseif marker ~= '' then
   result[#result + 1] = marker
 end
 
-local ttl = redis.call('PTTL', KEYS[1])
-redis.call('DEL', KEYS[1])
-for i = 1, #result, 500 do
-  redis.call('RPUSH', KEYS[1], unpack(result, i, math.min(i + 499, #result)))
-end
-if ttl > 0 and #result > 0 then
-  redis.call('PEXPIRE', KEYS[1], ttl)
-end
+replace(KEYS[1], result)
 return 1

@@ -49,7 +49,8 @@ async fn a_tweet_has_up_to_280_characters_as_readers_count_them() {
     let ada = roost.sign_up("ada").await;
 
     for text in [
-        FAMILY.repeat(280),
+        FAMILY.repeat(160),
+        "👍🏽".repeat(280),
         "x".repeat(280),
         "e\u{301}".repeat(280),
         "\u{1F1E9}\u{1F1EA}\r\n\"\\ <b>".to_owned(),
@@ -67,12 +68,14 @@ async fn a_tweet_has_up_to_280_characters_as_readers_count_them() {
         assert_eq!(stored, posted);
         assert_eq!(ada.newest().await.data[0], posted);
     }
-    for text in [FAMILY.repeat(281), "x".repeat(281)] {
+    // A character can have any number of accents, so the bytes count as well.
+    let accents = format!("a{}", "\u{301}".repeat(14_000));
+    for text in [FAMILY.repeat(164), "x".repeat(281), accents] {
         post(&ada, &json!({ "text": text }))
             .await
             .expect_problem(422);
     }
-    assert_eq!(ada.tweets(100).await.len(), 4, "a refused tweet was stored");
+    assert_eq!(ada.tweets(100).await.len(), 5, "a refused tweet was stored");
 }
 
 #[tokio::test]
@@ -101,6 +104,45 @@ async fn a_tweet_that_is_not_there_is_not_found() {
         .send()
         .await
         .expect(204);
+}
+
+#[tokio::test]
+async fn deleting_tweets_that_never_were_leaves_nothing_behind() {
+    let roost = Client::shared().await;
+    let Some(cache) = roost.cache().await else {
+        return;
+    };
+    let ada = roost.sign_up("ada").await;
+
+    for _ in 0..5 {
+        let id = fastrand::u64(1..1 << 62);
+        ada.call(Method::DELETE, &format!("/v1/tweets/{id}"))
+            .send()
+            .await
+            .expect(204);
+        let exists: bool = cache.ask(&["EXISTS", &format!("tweet:{{{id}}}")]).await;
+        assert!(!exists, "a key for tweet {id}, which never was");
+    }
+}
+
+#[tokio::test]
+async fn a_delete_that_is_repeated_buries_what_the_first_attempt_left_in_the_cache() {
+    let roost = Client::shared().await;
+    let Some(cache) = roost.cache().await else {
+        return;
+    };
+    let ada = roost.sign_up("ada").await;
+    let tweet = ada.post("cached").await;
+    assert!(ada.newest().await.has(&tweet));
+    let key = format!("tweet:{{{}}}", tweet.id);
+    let cached: String = cache.ask(&["GET", &key]).await;
+    ada.delete(&tweet).await;
+    // As if neither the first attempt nor the stream's consumer had come so far.
+    cache.ask::<()>(&["SET", &key, &cached]).await;
+
+    ada.delete(&tweet).await;
+
+    assert!(!ada.newest().await.has(&tweet), "a deleted tweet is shown");
 }
 
 #[tokio::test]

@@ -140,7 +140,7 @@ async fn expect_right_when_a_fill_meets(change: Change) {
         ];
         let (me, them) = (reader.id, followee.id);
         let contested = move |party: usize, text: &str, _| {
-            let list = asks_key(text, &["home_timeline", "unfollowed"], me);
+            let list = asks_key(text, &["home_timeline", "hidden"], me);
             // Of the fill's requests, those that matter: which list it finds, whose tweets it reads, and what it adds.
             let fill = asks(text, "LINDEX", "") || asks(text, "EVALSHA", "");
             list && (party == 1 || fill)

@@ -89,7 +89,7 @@ async fn an_unfollow_and_a_fan_out_in_every_order_leave_no_ghost() {
         ];
         let (me, them) = (reader.id, author.id);
         let contested = move |_, text: &str, _| {
-            asks_key(text, &["home_timeline", "unfollowed"], me)
+            asks_key(text, &["home_timeline", "hidden"], me)
                 || asks_table(text, &["Query", "TransactWriteItems"], "followers", them)
         };
         let no_ghost = async |race: &Race<'_, Value>| {
@@ -166,7 +166,7 @@ async fn expect_right_when_a_rebuild_meets(change: Change) {
         let contested = move |_, text: &str, _| {
             // A rebuild cannot go wrong by commands that only look at the list, or whether there is one.
             let looks = ["LRANGE", "LINDEX", "SET", "DEL"];
-            asks_key(text, &["home_timeline", "unfollowed"], me)
+            asks_key(text, &["home_timeline", "hidden"], me)
                 && !looks.iter().any(|command| text.starts_with(command))
                 && !text.starts_with("SMEMBERS")
                 || asks_table(text, &["Query"], "following", me)

@@ -30,7 +30,7 @@ async fn follows_and_unfollows_of_one_edge_at_once_leave_both_tables_alike() {
                 if (n / 3 + round) % 2 == 0 {
                     follows.follow(edge).await
                 } else {
-                    follows.unfollow(edge).await
+                    follows.unfollow(edge).await.map(drop)
                 }
             }
         });

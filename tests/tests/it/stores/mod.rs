@@ -8,6 +8,7 @@ mod celebs;
 mod counts;
 mod feeds;
 mod follows;
+mod hidden;
 mod identities;
 mod rate_limits;
 mod table_merge;
@@ -28,8 +29,8 @@ use shared::platform::now_millis;
 use shared::stores::timelines::Extent;
 use shared::stores::users::{SignUp, UserRow};
 use shared::stores::{
-    Cards, Celebs, Counts, Feeds, Followers, Following, Follows, IdempotencyKeys, Ids, Timelines,
-    Tweets, UserCounts, Users,
+    Cards, Celebs, Counts, Feeds, Followers, Following, Follows, Hidden, IdempotencyKeys, Ids,
+    Timelines, Tweets, UserCounts, Users,
 };
 use shared::{Result, Roost};
 
@@ -94,6 +95,10 @@ impl Stores {
 
     pub(crate) fn timelines(&self) -> Timelines {
         self.make(Timelines::new)
+    }
+
+    pub(crate) fn hidden(&self) -> Hidden {
+        self.make(Hidden::new)
     }
 
     pub(crate) fn cards(&self) -> Cards {

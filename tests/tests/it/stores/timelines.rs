@@ -1,3 +1,5 @@
+use std::time::Instant;
+
 use futures_util::future::join_all;
 use redis::cmd;
 use shared::domain::timeline::{ALL_KNOWN, CAP, Filling, ListEnd, SLACK, Source, Window};
@@ -102,6 +104,58 @@ async fn a_late_tweet_goes_to_its_place_and_not_twice() {
             assert_same(&stores.list(user).await, &expected);
         }
     }
+}
+
+#[tokio::test]
+async fn late_tweets_do_not_make_a_list_grow_without_end() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, timelines) = (someone(), stores.timelines());
+    let count = CAP + SLACK + 60;
+    let all = tweets_of(someone(), count as u64, 60_000);
+    // Every third is late.
+    let (late, kept): (Vec<_>, Vec<_>) = all.iter().enumerate().partition(|(n, _)| n % 3 == 0);
+    let [late, kept] =
+        [late, kept].map(|half| half.into_iter().map(|(_, e)| *e).collect::<Vec<_>>());
+    stores.given_list(user, &kept, true).await;
+
+    for entry in late {
+        let delivered = timelines.deliver(entry, &[user], now_millis()).await;
+        delivered.expect("a delivery");
+        let length = stores.list(user).await.len();
+        assert!(length <= CAP + SLACK, "{length} entries");
+    }
+
+    // What is left is whole down to its last entry, and at least as much as a list keeps.
+    let list = stores.list(user).await;
+    assert!((CAP..=CAP + SLACK).contains(&list.len()), "{}", list.len());
+    assert_same(&list, &all[..list.len()]);
+}
+
+#[tokio::test]
+async fn a_late_tweet_that_overfills_an_unfinished_list_does_not_pass_it_for_whole() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, timelines) = (someone(), stores.timelines());
+    let all = tweets_of(someone(), (CAP + SLACK) as u64, 60_000);
+    let token = timelines.begin_rebuild(user).await.expect("Redis answers");
+    token.expect("the right to rebuild");
+
+    for entry in all {
+        timelines
+            .insert(entry, &[user])
+            .await
+            .expect("Redis answers");
+    }
+
+    let opened = timelines.open(user, Extent::Whole).await;
+    let window = opened.expect("Redis answers").window;
+    assert!(
+        !matches!(window, Window::Read(_)),
+        "an unfinished list was taken for whole"
+    );
 }
 
 #[tokio::test]
@@ -530,35 +584,6 @@ async fn a_reader_sees_as_much_of_a_list_as_it_wants() {
 }
 
 #[tokio::test]
-async fn authors_are_hidden_until_they_are_shown_again() {
-    let Some(stores) = Stores::of_shared().await else {
-        return;
-    };
-    let (user, other, timelines) = (someone(), someone(), stores.timelines());
-    let (ada, bob) = (someone(), someone());
-    let hidden = async |user| {
-        let opened = timelines.open(user, Extent::Newest(1)).await;
-        let mut authors: Vec<_> = opened
-            .expect("Redis answers")
-            .unfollowed
-            .into_iter()
-            .collect();
-        authors.sort_unstable();
-        authors
-    };
-    for author in [ada, bob, ada] {
-        timelines.hide(user, author).await.expect("Redis answers");
-    }
-    assert_eq!(hidden(user).await, [ada.min(bob), ada.max(bob)]);
-    assert_eq!(hidden(other).await, []);
-
-    timelines.unhide(user, ada).await.expect("Redis answers");
-    assert_eq!(hidden(user).await, [bob]);
-    timelines.unhide(user, bob).await.expect("Redis answers");
-    assert_eq!(hidden(user).await, []);
-}
-
-#[tokio::test]
 async fn an_author_is_taken_out_of_a_list_and_nothing_else() {
     let Some(stores) = Stores::of_shared().await else {
         return;
@@ -583,4 +608,41 @@ async fn an_author_is_taken_out_of_a_list_and_nothing_else() {
 
     removed.expect("Redis answers");
     assert_same(&stores.list(user).await, &down_to_the_bottom(&kept));
+}
+
+#[tokio::test]
+async fn an_author_who_filled_a_list_is_taken_out_in_one_pass() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, author, timelines) = (someone(), someone(), stores.timelines());
+    let entries = tweets_of(author, CAP as u64 - 1, 60_000);
+    let remove = async |author| {
+        let started = Instant::now();
+        let removed = timelines.remove_author(user, author).await;
+        removed.expect("Redis answers");
+        started.elapsed()
+    };
+    let (mut none, mut all) = (Vec::new(), Vec::new());
+    for _ in 0..21 {
+        stores.given_list(user, &entries, true).await;
+        let mut shorter = cmd("EXPIRE");
+        stores
+            .redis::<()>(shorter.arg(home_timeline(user)).arg(1_000))
+            .await;
+        none.push(remove(someone()).await);
+        all.push(remove(author).await);
+        assert_same(&stores.list(user).await, &[BOTTOM]);
+        let mut ttl = cmd("TTL");
+        let ttl: u64 = stores.redis(ttl.arg(home_timeline(user))).await;
+        assert!((900..=1_000).contains(&ttl), "the list lives for {ttl} s");
+        let mut delete = cmd("DEL");
+        stores.redis::<()>(delete.arg(home_timeline(user))).await;
+    }
+    none.sort_unstable();
+    all.sort_unstable();
+    let (none, all) = (none[10], all[10]);
+    println!("of 799 entries none is taken out in {none:?}, all are in {all:?}");
+    // One search of the list for each entry would take many times as long as one pass.
+    assert!(all < 10 * none, "{all:?} against {none:?}");
 }
