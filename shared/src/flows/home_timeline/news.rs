@@ -50,8 +50,11 @@ impl HomeTimelines {
 
     /// The answer in two round trips to Redis. `None` if something is missing there, or did not answer.
     async fn cached_news(&self, me: UserId, since: TweetId) -> Option<News> {
-        let extent = Extent::Newest(News::MOST + LOOK_AHEAD);
-        let opening = self.try_open(me, extent).await.ok()?;
+        let (extent, deadline) = (
+            Extent::Newest(News::MOST + LOOK_AHEAD),
+            Instant::now() + BUDGET,
+        );
+        let opening = self.try_open(me, extent, deadline).await.ok()?;
         let Opening {
             list: CachedList::Read(list),
             celebs: Some(celebs),
@@ -64,7 +67,7 @@ impl HomeTimelines {
         let pushed = list.entries.iter().filter(|entry| entry.tweet > since);
         let pushed: Vec<Entry> = pushed.copied().collect();
         let (feeds, buried) = tokio::join!(
-            self.feeds.newest(&celebs, NEWEST, Instant::now() + BUDGET),
+            self.feeds.newest(&celebs, NEWEST, deadline),
             self.cards.buried(&pushed)
         );
         let feeds: Result<Vec<Source>> = feeds.into_values().collect();

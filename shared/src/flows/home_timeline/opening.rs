@@ -36,9 +36,10 @@ impl HomeTimelines {
         &self,
         me: UserId,
         extent: Extent,
+        deadline: Instant,
         troubles: &mut Troubles,
     ) -> Opening {
-        let opened = self.try_open(me, extent).await;
+        let opened = self.try_open(me, extent, deadline).await;
         let opened = troubles.note(Trouble::TablesUnavailable, opened);
         opened.unwrap_or_else(|| Opening {
             list: CachedList::Unreachable,
@@ -48,10 +49,15 @@ impl HomeTimelines {
         })
     }
 
-    pub(super) async fn try_open(&self, me: UserId, extent: Extent) -> Result<Opening> {
+    pub(super) async fn try_open(
+        &self,
+        me: UserId,
+        extent: Extent,
+        deadline: Instant,
+    ) -> Result<Opening> {
         let mut opened = self.timelines.open(me, extent).await?;
         // Boxed, because it is rarely needed and would make the future of every read larger.
-        Box::pin(self.strangers.hide(me, &mut opened)).await?;
+        in_time(deadline, Box::pin(self.strangers.hide(me, &mut opened))).await?;
         self.forget_hidden(me, &opened.hidden.over).await;
         let Opened {
             window,

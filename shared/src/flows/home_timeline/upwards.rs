@@ -58,7 +58,9 @@ impl Upwards<'_> {
     async fn entries_above(&mut self, above: TweetId, count: usize) -> Vec<Entry> {
         let (home, me, deadline) = (self.home, self.me, self.deadline);
         let covers = |source: &Source| source.floor.get() <= above.get() + 1;
-        let opening = home.open(me, Extent::Whole, &mut self.troubles).await;
+        let opening = home
+            .open(me, Extent::Whole, deadline, &mut self.troubles)
+            .await;
         let celebs = home
             .celebs(me, opening.celebs, deadline, &mut self.troubles)
             .await;

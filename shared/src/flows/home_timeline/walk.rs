@@ -78,7 +78,9 @@ impl<'a> Walk<'a> {
             deadline: Instant::now() + BUDGET,
             queries: 0,
         };
-        let opening = home.open(me, extent, &mut walk.troubles).await;
+        let opening = home
+            .open(me, extent, walk.deadline, &mut walk.troubles)
+            .await;
         walk.filter.hide_authors(opening.hidden);
         walk.last_read = home.last_read(me, opening.last_read, walk.deadline).await;
         let rebuilt = walk.use_list(opening.list, extent).await;
@@ -239,7 +241,10 @@ impl<'a> Walk<'a> {
         match &mut self.list_rest {
             ListRest::List => {
                 let extent = Extent::Whole;
-                let opening = self.home.open(self.me, extent, &mut self.troubles).await;
+                let opening = self
+                    .home
+                    .open(self.me, extent, self.deadline, &mut self.troubles)
+                    .await;
                 self.filter.hide_authors(opening.hidden);
                 self.use_list(opening.list, extent).await;
             }
