@@ -21,6 +21,7 @@ mod isolated_stack;
 mod limits;
 mod logs;
 mod long_walk;
+mod lost_answers;
 mod polling;
 mod redelivery;
 mod redis_outages;
