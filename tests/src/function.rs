@@ -309,11 +309,15 @@ impl RedisProxy {
 
     /// What was asked in each round trip since the last call of this.
     pub fn take_round_trips(&self) -> Vec<String> {
-        let mut round_trips = lock(&self.round_trips);
-        let asked = round_trips.asked.drain(..);
-        asked
+        let requests = self.take_requests().into_iter();
+        requests
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .collect()
+    }
+
+    /// The same as it was sent.
+    pub fn take_requests(&self) -> Vec<Vec<u8>> {
+        lock(&self.round_trips).asked.drain(..).collect()
     }
 }
 

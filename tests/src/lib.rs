@@ -49,7 +49,7 @@ pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox, field, is_request,
 pub use patience::{
     PATIENCE, eventually, expect_equal, in_parallel, now_seconds, stretched, throughout,
 };
-pub use proxy::{DynamoGate, DynamoProxy};
+pub use proxy::{DynamoGate, DynamoProxy, redis_ahead_by, redis_watched};
 pub use race::{Contest, Interleavings, Party, Race, Stage, Step};
 pub use redis_cluster::RedisCluster;
 pub use steps::{expect_followers, expect_oracle, expect_tier, given_reader};

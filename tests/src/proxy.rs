@@ -6,16 +6,46 @@
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::patience::stretched;
+use crate::patience::{now_seconds, stretched};
 
-/// Gets the text of a request, and decides when it is carried out.
+/// Gets the text of a request, and decides when it is carried out and what becomes of the answer.
 pub(crate) type Door =
-    Arc<dyn Fn(&str, &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> + Send + Sync>;
+    Arc<dyn Fn(&str, &mut dyn FnMut(Answer) -> io::Result<()>) -> io::Result<()> + Send + Sync>;
+
+/// What the asking side gets.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    /// What was answered.
+    Whole,
+    /// Nothing, and the connection ends: the request was carried out, and nobody hears of it.
+    Lost,
+    /// Something else, without asking.
+    Instead(Vec<u8>),
+}
+
+impl Answer {
+    /// Carries one request out.
+    fn carry(
+        self,
+        ask: impl FnOnce() -> io::Result<Vec<u8>>,
+        mut answered: &TcpStream,
+    ) -> io::Result<()> {
+        match self {
+            Self::Whole => answered.write_all(&ask()?),
+            Self::Lost => {
+                ask()?;
+                answered.shutdown(Shutdown::Both)?;
+                Err(ErrorKind::ConnectionAborted.into())
+            }
+            Self::Instead(answer) => answered.write_all(&answer),
+        }
+    }
+}
 
 /// How long a test waits for a request that should be held.
 const HELD_LIMIT: Duration = Duration::from_secs(10);
@@ -66,7 +96,7 @@ fn listen(
 
 fn carry_redis(client: &TcpStream, server: &TcpStream, door: &Door) -> io::Result<()> {
     let (mut asking, mut answering) = (BufReader::new(client), BufReader::new(server));
-    let (mut asked, mut answered) = (server, client);
+    let mut asked = server;
     loop {
         let mut command = Vec::new();
         read_value(&mut asking, &mut command)?;
@@ -76,11 +106,14 @@ fn carry_redis(client: &TcpStream, server: &TcpStream, door: &Door) -> io::Resul
             .split("\r\n")
             .filter(|word| !word.starts_with(['*', '$']));
         let text: String = words.flat_map(|word| [word, " "]).collect();
-        door(cut(&text), &mut || {
-            asked.write_all(&command)?;
-            let mut reply = Vec::new();
-            read_value(&mut answering, &mut reply)?;
-            answered.write_all(&reply)
+        door(cut(&text), &mut |answer| {
+            let ask = || {
+                asked.write_all(&command)?;
+                let mut reply = Vec::new();
+                read_value(&mut answering, &mut reply)?;
+                Ok(reply)
+            };
+            answer.carry(ask, client)
         })?;
     }
 }
@@ -118,7 +151,7 @@ fn read_value(reader: &mut impl BufRead, value: &mut Vec<u8>) -> io::Result<()> 
 
 fn carry_http(client: &TcpStream, server: &TcpStream, door: &Door) -> io::Result<()> {
     let (mut asking, mut answering) = (BufReader::new(client), BufReader::new(server));
-    let (mut asked, mut answered) = (server, client);
+    let mut asked = server;
     loop {
         let (head, body) = read_message(&mut asking)?;
         // `x-amz-target: DynamoDB_20120810.Query`
@@ -128,12 +161,14 @@ fn carry_http(client: &TcpStream, server: &TcpStream, door: &Door) -> io::Result
             .and_then(|line| line.rsplit('.').next())
             .unwrap_or_default();
         let text = format!("{target} {}", String::from_utf8_lossy(&body));
-        door(cut(&text), &mut || {
-            asked.write_all(head.as_bytes())?;
-            asked.write_all(&body)?;
-            let (head, body) = read_message(&mut answering)?;
-            answered.write_all(head.as_bytes())?;
-            answered.write_all(&body)
+        door(cut(&text), &mut |answer| {
+            let ask = || {
+                asked.write_all(head.as_bytes())?;
+                asked.write_all(&body)?;
+                let (head, body) = read_message(&mut answering)?;
+                Ok([head.as_bytes(), &body].concat())
+            };
+            answer.carry(ask, client)
         })?;
     }
 }
@@ -203,7 +238,7 @@ impl DynamoGate {
                     held = gate.1.wait(held).unwrap_or_else(PoisonError::into_inner);
                 }
             }
-            exchange()
+            exchange(Answer::Whole)
         });
         Self {
             url: before_dynamodb(dynamodb, door),
@@ -239,6 +274,29 @@ fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The URL of a Redis whose clock is so many seconds ahead of this one's.
+pub fn redis_ahead_by(redis: &str, seconds: u64) -> String {
+    let door: Door = Arc::new(move |text, exchange| {
+        if text.trim() != "TIME" {
+            return exchange(Answer::Whole);
+        }
+        let now = (now_seconds() + seconds).to_string();
+        let time = format!("*2\r\n${}\r\n{now}\r\n$1\r\n0\r\n", now.len());
+        exchange(Answer::Instead(time.into_bytes()))
+    });
+    before_redis(redis, door)
+}
+
+/// The URL of a Redis that lets `look` see what is there after each single command.
+pub fn redis_watched(redis: &str, look: impl Fn(&str) + Send + Sync + 'static) -> String {
+    let door: Door = Arc::new(move |text, exchange| {
+        let done = exchange(Answer::Whole);
+        look(text);
+        done
+    });
+    before_redis(redis, door)
+}
+
 /// Stands between functions and DynamoDB and writes down what they ask.
 #[derive(Clone, Debug)]
 pub struct DynamoProxy {
@@ -248,13 +306,25 @@ pub struct DynamoProxy {
 
 impl DynamoProxy {
     pub fn start(dynamodb: &str) -> Self {
+        Self::losing_answers(dynamodb, |_| false)
+    }
+
+    /// Loses answers: `is_lost` gets what was asked.
+    pub fn losing_answers(
+        dynamodb: &str,
+        is_lost: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ) -> Self {
         let asked = Arc::<Mutex<Vec<String>>>::default();
         let written = Arc::clone(&asked);
         let door: Door = Arc::new(move |text, exchange| {
             let mut asked = written.lock().unwrap_or_else(PoisonError::into_inner);
             asked.push(text.to_owned());
             drop(asked);
-            exchange()
+            exchange(if is_lost(text) {
+                Answer::Lost
+            } else {
+                Answer::Whole
+            })
         });
         Self {
             url: before_dynamodb(dynamodb, door),

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::patience::stretched;
-use crate::proxy::{self, Door};
+use crate::proxy::{self, Answer, Door};
 
 /// How long a party may take from one contested request to the next.
 const STEP_LIMIT: Duration = Duration::from_secs(10);
@@ -84,7 +84,7 @@ impl Stage {
             let stage = self.clone();
             Arc::new(move |text, exchange| {
                 let ticket = stage.enter(party, text);
-                let done = exchange();
+                let done = exchange(Answer::Whole);
                 stage.leave(ticket);
                 done
             })

@@ -5,6 +5,7 @@
 
 pub mod audit;
 pub mod canary;
+pub mod clock;
 pub mod entry;
 pub mod event;
 pub mod id;
@@ -16,7 +17,7 @@ pub mod tweet;
 pub mod user;
 
 pub use entry::{Entry, Origin};
-pub use id::{IdMaker, TweetId, UserId};
+pub use id::{IdMaker, Lane, TweetId, UserId};
 pub use page::{Cursor, PageSize};
 pub use range::FollowerRange;
 pub use tier::Tier;

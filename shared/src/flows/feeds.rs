@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 
@@ -15,7 +15,7 @@ use super::rebuild::in_time;
 use crate::Result;
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source};
 use crate::domain::{Origin, TweetId, UserId};
-use crate::platform::{Roost, metrics};
+use crate::platform::{Moment, Roost, metrics};
 use crate::stores::tweets::{NEWEST, OLDEST};
 use crate::stores::{Feeds, FillToken, Tweets};
 
@@ -38,7 +38,7 @@ const ATTEMPTS: usize = 5;
 pub struct FeedReader {
     feeds: Feeds,
     tweets: Tweets,
-    remembered: Arc<Mutex<HashMap<UserId, (Instant, Source)>>>,
+    remembered: Arc<Mutex<Memory>>,
 }
 
 impl FeedReader {
@@ -58,15 +58,22 @@ impl FeedReader {
         below: TweetId,
         deadline: Deadline,
     ) -> HashMap<UserId, Result<Source>> {
-        let mut sources = self.recall(authors, below);
+        let recalled = self.remembered().recall(authors, below).into_iter();
+        let mut sources: HashMap<_, _> = recalled
+            .map(|(author, source)| (author, Ok(source)))
+            .collect();
         let unknown: Vec<(UserId, TweetId)> = authors
             .iter()
             .filter(|author| !sources.contains_key(author))
             .map(|author| (*author, below))
             .collect();
+        let asked = Moment::now();
         let read = self.read(&unknown, HEAD, deadline).await;
         if below == NEWEST {
-            self.remember(&read);
+            let read = read.iter();
+            let read =
+                read.filter_map(|(author, source)| Some((*author, source.as_ref().ok()?.clone())));
+            self.remembered().remember(read.collect(), asked);
         }
         sources.extend(read);
         sources
@@ -164,31 +171,50 @@ impl FeedReader {
         self.feeds.forget([author]).await
     }
 
-    fn recall(&self, authors: &[UserId], below: TweetId) -> HashMap<UserId, Result<Source>> {
-        let remembered = self.remembered();
+    fn remembered(&self) -> MutexGuard<'_, Memory> {
+        self.remembered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The newest tweets of some feeds, and when they were read.
+#[derive(Default)]
+struct Memory(HashMap<UserId, (Moment, Source)>);
+
+impl Memory {
+    fn recall(&self, authors: &[UserId], below: TweetId) -> Vec<(UserId, Source)> {
         let fresh = authors.iter().filter_map(|author| {
-            let (read_at, source) = remembered.get(author)?;
+            let (read_at, source) = self.0.get(author)?;
             let useful = read_at.elapsed() < FRESH && source.floor < below;
-            useful.then(|| (*author, Ok(source.clone())))
+            useful.then(|| (*author, source.clone()))
         });
         fresh.collect()
     }
 
-    fn remember(&self, sources: &HashMap<UserId, Result<Source>>) {
-        let mut remembered = self.remembered();
-        if remembered.len() + sources.len() > MOST_REMEMBERED {
-            remembered.clear();
+    fn remember(&mut self, sources: Vec<(UserId, Source)>, read_at: Moment) {
+        if self.0.len() + sources.len() > MOST_REMEMBERED {
+            self.0.clear();
         }
-        let now = Instant::now();
-        let read = sources
-            .iter()
-            .filter_map(|(author, source)| Some((*author, (now, source.as_ref().ok()?.clone()))));
-        remembered.extend(read);
+        let sources = sources.into_iter();
+        self.0
+            .extend(sources.map(|(author, source)| (author, (read_at, source))));
     }
+}
 
-    fn remembered(&self) -> MutexGuard<'_, HashMap<UserId, (Instant, Source)>> {
-        self.remembered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_read_before_a_freeze_is_not_trusted_after_it() {
+        let (author, mut memory) = (UserId::new(7), Memory::default());
+        let read = vec![(author, Source::end())];
+
+        memory.remember(read.clone(), Moment::now());
+        assert_eq!(memory.recall(&[author], NEWEST), read);
+
+        memory.remember(read, Moment::now().before_a_freeze_of(FRESH));
+        assert_eq!(memory.recall(&[author], NEWEST), []);
     }
 }

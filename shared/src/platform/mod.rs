@@ -6,6 +6,7 @@
 pub mod aws;
 pub mod config;
 pub mod metrics;
+mod moment;
 pub mod redis;
 pub mod telemetry;
 
@@ -13,6 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use self::aws::Aws;
 use self::config::Config;
+pub use self::moment::Moment;
 use self::redis::Redis;
 use crate::Result;
 

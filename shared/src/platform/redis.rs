@@ -2,9 +2,10 @@
 //!
 //! It is opened on first use and reopened after a failure (see [`node`]). [`Redis::run`] is one round trip, however
 //! many commands it carries; in a cluster, one to each shard, all at once (see [`cluster`]). A Redis that does not
-//! answer is not asked again for a moment (see [`breaker`]).
+//! answer is not asked again for a moment (see [`breaker`]). Its clock is the one that all sandboxes share (see [`clock`]).
 
 mod breaker;
+mod clock;
 mod cluster;
 mod node;
 mod renewable;
@@ -19,6 +20,7 @@ use redis::{
 };
 
 use self::breaker::Breaker;
+use self::clock::Clock;
 use self::cluster::Cluster;
 use self::node::Node;
 use super::config::Config;
@@ -28,6 +30,7 @@ use crate::{Error, Result};
 pub struct Redis {
     deployment: Arc<Deployment>,
     breaker: Arc<Breaker>,
+    clock: Arc<Clock>,
 }
 
 enum Deployment {
@@ -55,6 +58,7 @@ impl Redis {
         Self {
             deployment: Arc::new(deployment),
             breaker: Arc::default(),
+            clock: Arc::default(),
         }
     }
 

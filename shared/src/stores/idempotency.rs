@@ -79,9 +79,14 @@ impl IdempotencyKeys {
         if dynamo::cancellation(&error).is_none() {
             return Err(failed("TransactWriteItems")(error));
         }
-        // If the key is not known, the id was taken, or two requests met and both were refused.
-        Ok(match self.find(row.pk).await? {
+        // If the key is not known, the id was taken, or two requests met and both were refused. The same goes for a key
+        // that has expired: it is in nobody's way.
+        let before = self.find(row.pk).await?;
+        Ok(match before.filter(|before| before.expires_at >= now) {
             None => Stored::Refused,
+            // An earlier attempt of this very request has stored it, and its answer was lost. DynamoDB knows a repeated
+            // attempt by its token and answers it like the first, but not forever.
+            Some(before) if before.tweet_id == row.tweet_id => Stored::New,
             Some(before) if before.digest == row.digest => {
                 let id = TweetId::new(before.tweet_id);
                 Stored::Before(Tweet::new(id, tweet.author_id, tweet.text.clone()))

@@ -6,14 +6,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use redis::{Cmd, cmd};
 
 use super::{Users, keys};
 use crate::domain::UserId;
-use crate::platform::Roost;
 use crate::platform::redis::Redis;
+use crate::platform::{Moment, Roost};
 use crate::{Error, Result};
 
 const SECONDS: u64 = 7 * 24 * 3600;
@@ -33,7 +33,7 @@ const MOST_REMEMBERED: usize = 50_000;
 pub struct Identities {
     users: Users,
     redis: Redis,
-    remembered: Arc<Mutex<HashMap<String, (Instant, UserId)>>>,
+    remembered: Arc<Mutex<HashMap<String, (Moment, UserId)>>>,
 }
 
 /// What Redis knows about a `sub`.
@@ -72,7 +72,7 @@ impl Identities {
         if remembered.len() >= MOST_REMEMBERED {
             remembered.clear();
         }
-        remembered.insert(sub.to_owned(), (Instant::now(), id));
+        remembered.insert(sub.to_owned(), (Moment::now(), id));
         Ok(id)
     }
 
@@ -111,7 +111,7 @@ impl Identities {
         self.redis.tell([delete]).await
     }
 
-    fn remembered(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Instant, UserId)>> {
+    fn remembered(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Moment, UserId)>> {
         self.remembered
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -28,6 +28,8 @@ pub const BACKFILL: usize = CAP + 1;
 /// How long a reader's rebuild may take before another reader may try.
 const REBUILD_LOCK: Duration = Duration::from_secs(10);
 
+static BEGIN_REBUILD: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("scripts/begin_rebuild.lua")));
 static INSERT: LazyLock<Script> = LazyLock::new(|| {
     Script::new(concat!(
         include_str!("scripts/entry.lua"),
@@ -161,8 +163,10 @@ impl Timelines {
 
     /// Delivers one entry to the lists that exist among these users' and says how many those are.
     ///
-    /// A young tweet is pushed to the head; a late one is inserted in order, which readers rely on.
+    /// A young tweet is pushed to the head; a late one is inserted in order, which readers rely on. `now_millis` is by
+    /// our own clock.
     pub async fn deliver(&self, entry: Entry, users: &[UserId], now_millis: u64) -> Result<usize> {
+        let now_millis = self.redis.shared_time(now_millis).await;
         let delivered = if timeline::goes_to_the_head(entry.tweet, now_millis) {
             try_join_all(users.chunks(PIPELINE).map(|users| self.push(entry, users))).await?
         } else {
@@ -228,38 +232,20 @@ impl Timelines {
         user: UserId,
         limit: Duration,
     ) -> Result<Option<RebuildToken>> {
-        let token = fastrand::u64(1..u64::MAX / 2);
-        let (list, lock) = (keys::home_timeline(user), keys::rebuild(user));
-        let take_lock = cmd("SET")
-            .arg(lock)
-            .arg(token)
-            .arg("NX")
-            .arg("PX")
-            .arg(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX))
-            .take();
-        let answers: Vec<Value> = self.redis.run([take_lock, last_entry(user)]).await?;
-        let [Value::Okay, last] = answers.as_slice() else {
-            return Ok(None);
-        };
-        let token = RebuildToken(token);
-        let last: Option<Vec<u8>> = read(last.clone())?;
-        let last = decode(last.as_slice())?.pop();
-        if matches!(
-            Window::new(last.into_iter().collect(), last),
-            Window::Read(_)
-        ) {
-            self.release_rebuild(user, token).await?;
-            return Ok(None);
-        }
-        let marker = ListEnd::Building(token.0).to_entry().to_bytes();
-        // Whatever an abandoned rebuild left behind goes: only what is pushed behind our marker is known to be whole.
-        let create = [
-            cmd("DEL").arg(&list).take(),
-            cmd("RPUSH").arg(&list).arg(&marker).take(),
-            self.renew(list),
+        let token = RebuildToken(fastrand::u64(1..u64::MAX / 2));
+        let milliseconds = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        let keys = vec![keys::home_timeline(user), keys::rebuild(user)];
+        let arguments = vec![
+            token.0.to_string().into_bytes(),
+            milliseconds.to_string().into_bytes(),
+            ListEnd::Building(token.0).to_entry().to_bytes().to_vec(),
+            self.ttl_seconds.to_string().into_bytes(),
         ];
-        self.redis.tell(create).await?;
-        Ok(Some(token))
+        let begun: Vec<bool> = self
+            .redis
+            .run_script(&BEGIN_REBUILD, [(keys, arguments)])
+            .await?;
+        Ok((begun == [true]).then_some(token))
     }
 
     /// Fills the list with what was read from the tables since [`Self::begin_rebuild`]. `bottom` says that the tables

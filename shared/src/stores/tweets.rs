@@ -2,7 +2,7 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::types::ReturnValue;
+use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
 use serde::{Deserialize, Serialize};
 
 use super::dynamo::{self, Item, failed, from_item, number, to_item};
@@ -50,6 +50,7 @@ impl Remains {
 
 /// What came of storing a tweet.
 pub enum Stored {
+    /// It was stored, perhaps by an earlier attempt of the same request whose answer was lost.
     New,
     /// The id is in use, or another request was in the way: try again with another id.
     Refused,
@@ -90,22 +91,28 @@ impl Tweets {
     }
 
     pub async fn store(&self, tweet: &Tweet) -> Result<Stored> {
+        let item = item(tweet, None)?;
         let put = self
             .client
             .put_item()
             .table_name(&self.table)
-            .set_item(Some(item(tweet, None)?))
-            .condition_expression("attribute_not_exists(tweet_id)");
-        match put.send().await {
-            Ok(_) => Ok(Stored::New),
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(PutItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(Stored::Refused)
+            .set_item(Some(item.clone()))
+            .condition_expression("attribute_not_exists(tweet_id)")
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        let Err(error) = put.send().await else {
+            return Ok(Stored::New);
+        };
+        match error.as_service_error() {
+            // The SDK asks again if an answer is lost. If it is this very tweet that stands in the way, the first
+            // attempt has stored it.
+            Some(PutItemError::ConditionalCheckFailedException(refusal)) => {
+                Ok(if refusal.item() == Some(&item) {
+                    Stored::New
+                } else {
+                    Stored::Refused
+                })
             }
-            Err(error) => Err(failed("PutItem")(error)),
+            _ => Err(failed("PutItem")(error)),
         }
     }
 
@@ -166,8 +173,9 @@ impl Tweets {
         below: TweetId,
         limit: usize,
     ) -> Result<Vec<Tweet>> {
+        let range = Range::new(author, above, below);
         let items = self
-            .query(author, above, below, limit, "author_id, tweet_id, #text")
+            .query(range.newest_first(), limit, "author_id, tweet_id, #text")
             .await?;
         items
             .into_iter()
@@ -183,30 +191,32 @@ impl Tweets {
         below: TweetId,
         limit: usize,
     ) -> Result<Vec<Entry>> {
-        let items = self
-            .query(author, above, below, limit, "author_id, tweet_id")
-            .await?;
+        let range = Range::new(author, above, below);
+        self.entries(range.newest_first(), limit).await
+    }
+
+    /// The author's oldest tweets above an id, oldest first.
+    pub async fn oldest_entries(
+        &self,
+        author: UserId,
+        above: TweetId,
+        limit: usize,
+    ) -> Result<Vec<Entry>> {
+        self.entries(Range::new(author, above, NEWEST), limit).await
+    }
+
+    async fn entries(&self, range: Range, limit: usize) -> Result<Vec<Entry>> {
+        let items = self.query(range, limit, "author_id, tweet_id").await?;
         items
             .into_iter()
             .map(|item| from_item::<TweetKey>("a tweet key", item).map(TweetKey::entry))
             .collect()
     }
 
-    async fn query(
-        &self,
-        author: UserId,
-        above: TweetId,
-        below: TweetId,
-        limit: usize,
-        attributes: &str,
-    ) -> Result<Vec<Item>> {
-        let Some(last) = below
-            .get()
-            .checked_sub(1)
-            .filter(|last| *last > above.get())
-        else {
+    async fn query(&self, range: Range, limit: usize, attributes: &str) -> Result<Vec<Item>> {
+        if range.first > range.last {
             return Ok(Vec::new());
-        };
+        }
         let mut found: Vec<Item> = Vec::new();
         let mut start = None;
         // A page ends after 1 MB, even if the limit is not reached.
@@ -218,11 +228,11 @@ impl Tweets {
                 .key_condition_expression(
                     "author_id = :author AND tweet_id BETWEEN :first AND :last",
                 )
-                .expression_attribute_values(":author", number(author.get()))
-                .expression_attribute_values(":first", number(above.get() + 1))
-                .expression_attribute_values(":last", number(last))
+                .expression_attribute_values(":author", number(range.author.get()))
+                .expression_attribute_values(":first", number(range.first))
+                .expression_attribute_values(":last", number(range.last))
                 .projection_expression(attributes)
-                .scan_index_forward(false)
+                .scan_index_forward(range.oldest_first)
                 .consistent_read(true)
                 .limit(i32::try_from(limit - found.len()).unwrap_or(i32::MAX))
                 .set_exclusive_start_key(start);
@@ -239,39 +249,13 @@ impl Tweets {
         Ok(found)
     }
 
-    /// The author's oldest tweets above an id, oldest first.
-    pub async fn oldest_entries(
-        &self,
-        author: UserId,
-        above: TweetId,
-        limit: usize,
-    ) -> Result<Vec<Entry>> {
-        let answer = self
-            .client
-            .query()
-            .table_name(&self.table)
-            .key_condition_expression("author_id = :author AND tweet_id > :above")
-            .expression_attribute_values(":author", number(author.get()))
-            .expression_attribute_values(":above", number(above.get()))
-            .projection_expression("author_id, tweet_id")
-            .consistent_read(true)
-            .limit(i32::try_from(limit).unwrap_or(i32::MAX))
-            .send()
-            .await
-            .map_err(failed("Query"))?;
-        let items = answer.items.unwrap_or_default();
-        items
-            .into_iter()
-            .map(|item| from_item::<TweetKey>("a tweet key", item).map(TweetKey::entry))
-            .collect()
-    }
-
     /// Some of an author's tweets, on their way out.
     pub async fn remains(&self, author: UserId, limit: usize) -> Result<Vec<Remains>> {
-        let attributes = "author_id, tweet_id, ledger_pk";
-        let items = self
-            .query(author, OLDEST, NEWEST, limit, attributes)
-            .await?;
+        let (range, attributes) = (
+            Range::new(author, OLDEST, NEWEST),
+            "author_id, tweet_id, ledger_pk",
+        );
+        let items = self.query(range.newest_first(), limit, attributes).await?;
         items
             .into_iter()
             .map(|item| from_item("a tweet's key", item))
@@ -298,6 +282,34 @@ impl Tweets {
             .await
             .map_err(failed("DeleteItem"))?;
         Ok(answer.attributes.is_some())
+    }
+}
+
+/// Tweets of one author, and from which end they are read.
+#[derive(Clone, Copy)]
+struct Range {
+    author: UserId,
+    first: u64,
+    last: u64,
+    oldest_first: bool,
+}
+
+impl Range {
+    /// Ids in `(above, below)`, oldest first.
+    const fn new(author: UserId, above: TweetId, below: TweetId) -> Self {
+        Self {
+            author,
+            first: above.get().saturating_add(1),
+            last: below.get().saturating_sub(1),
+            oldest_first: true,
+        }
+    }
+
+    const fn newest_first(self) -> Self {
+        Self {
+            oldest_first: false,
+            ..self
+        }
     }
 }
 

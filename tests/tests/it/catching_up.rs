@@ -53,6 +53,31 @@ async fn a_page_that_has_not_changed_is_answered_with_304() {
 }
 
 #[tokio::test]
+async fn a_page_that_now_leads_to_another_one_has_changed() {
+    let roost = Client::shared().await;
+    let older = roost.sign_up("older").await;
+    older.post("long before").await;
+    let (reader, _, _) = given_reader(&roost, 5).await;
+    let page = reader.get("/v1/home_timeline?limit=5").await.expect(200);
+    assert!(page.headers.get("link").is_none(), "nothing lies below");
+    let tag = page.headers["etag"].to_str().expect("ASCII").to_owned();
+
+    reader.follow(&older).await;
+    eventually(PATIENCE, "the page leads to an older tweet", || async {
+        let again = reader
+            .call(Method::GET, "/v1/home_timeline?limit=5")
+            .header("if-none-match", &tag)
+            .send()
+            .await;
+        match again.headers.get("link") {
+            Some(_) => Ok(()),
+            None => Err(format!("still {}", again.status)),
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_is_new_is_counted_without_what_was_deleted() {
     let roost = Client::shared().await;
     let (reader, author, posted) = given_reader(&roost, 10).await;

@@ -23,6 +23,7 @@ mod jobs;
 mod limits;
 mod logs;
 mod long_walk;
+mod lost_answers;
 mod polling;
 mod redelivery;
 mod redis_outages;

@@ -107,7 +107,8 @@ impl HomeTimelines {
         let mut candidates = Vec::new();
         if let Some(known_tag) = known_tag {
             candidates = walk.take_undeleted(size).await;
-            let unchanged = known_tag == present::tag(me, walk.last_read, &candidates);
+            let more = candidates.len() == size && walk.has_more();
+            let unchanged = known_tag == present::tag(me, walk.last_read, &candidates, more);
             if unchanged && walk.troubles.is_empty() {
                 return None;
             }

@@ -53,9 +53,10 @@ pub(super) fn page_below(
     let on_page = &hydrated.alive[..size.min(hydrated.alive.len())];
     let oldest = hydrated.tweets.last().map(|oldest| oldest.id);
     let reached = oldest.is_some_and(|oldest| oldest <= last_read);
+    let more = hydrated.tweets.len() == size && walk.has_more();
     HomePage {
-        more: hydrated.tweets.len() == size && walk.has_more(),
-        tag: tag(me, last_read, on_page),
+        more,
+        tag: tag(me, last_read, on_page, more),
         caught_up: reached && below.is_none_or(|below| below > last_read),
         queries: walk.queries,
         ..HomePage::new(hydrated, walk.troubles)
@@ -94,10 +95,10 @@ impl HomePage {
     }
 }
 
-/// A weak entity tag: the same for the same tweets of the same reader.
-pub(super) fn tag(me: UserId, last_read: TweetId, entries: &[Entry]) -> String {
+/// A weak entity tag: the same for the same tweets of the same reader. `more` says whether the page leads to another one.
+pub(super) fn tag(me: UserId, last_read: TweetId, entries: &[Entry], more: bool) -> String {
     let mut hasher = DefaultHasher::new();
-    (me, last_read).hash(&mut hasher);
+    (me, last_read, more).hash(&mut hasher);
     for entry in entries {
         (entry.tweet, entry.author).hash(&mut hasher);
     }

@@ -7,7 +7,7 @@
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use redis::aio::MultiplexedConnection;
@@ -17,6 +17,7 @@ use redis::{
 };
 use tokio::time::timeout;
 
+use super::super::Moment;
 use super::renewable::{Lease, Renewable};
 
 // A second together at the most, so that a reader can still answer from the tables in time.
@@ -54,22 +55,6 @@ pub(super) struct Node {
     client: Client,
     connection: Renewable<MultiplexedConnection>,
     last_answer: Mutex<Moment>,
-}
-
-/// By two clocks: one of them may stand still while a sandbox is frozen.
-#[derive(Clone, Copy)]
-struct Moment(Instant, SystemTime);
-
-impl Moment {
-    fn now() -> Self {
-        Self(Instant::now(), SystemTime::now())
-    }
-
-    fn elapsed(self) -> Duration {
-        self.0
-            .elapsed()
-            .max(self.1.elapsed().unwrap_or(Duration::ZERO))
-    }
 }
 
 impl Node {

@@ -88,6 +88,24 @@ impl Stores {
         })
     }
 
+    /// Lists that are reached by another URL of the same Redis, as by a sandbox of its own.
+    fn timelines_at(&self, redis: &str) -> Timelines {
+        let config = Config::from([("REDIS_URL", redis), ("TIMELINE_TTL_DAYS", "1")]);
+        let roost = Roost::new(config, self.roost.aws.clone()).expect("a Redis URL");
+        Timelines::new(&roost).expect("a configuration")
+    }
+
+    /// The URL of Redis, if it is a single server without TLS, which tests can stand before. `None`, after saying that the
+    /// test is skipped, if not.
+    fn plain_redis(&self) -> Option<String> {
+        let url = self.client.target().endpoints.redis.clone()?;
+        let plain = url.starts_with("redis://") && env::var("ROOST_REDIS_CLUSTER").is_err();
+        if !plain {
+            skip("it stands between a sandbox and Redis, which needs a single server without TLS");
+        }
+        plain.then_some(url)
+    }
+
     /// A store or flow: `stores.make(Users::new)`.
     pub(crate) fn make<T>(&self, new: impl FnOnce(&Roost) -> Result<T>) -> T {
         new(&self.roost).expect("a configuration")

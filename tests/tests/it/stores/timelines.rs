@@ -1,7 +1,11 @@
-use std::time::Instant;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use redis::cmd;
+use roost_tests::{RedisProxy, redis_ahead_by, redis_watched, stretched};
 use shared::domain::timeline::{ALL_KNOWN, CAP, Filling, ListEnd, SLACK, Source, Window};
 use shared::domain::{Entry, UserId};
 use shared::platform::now_millis;
@@ -645,4 +649,138 @@ async fn an_author_who_filled_a_list_is_taken_out_in_one_pass() {
     println!("of 799 entries none is taken out in {none:?}, all are in {all:?}");
     // One search of the list for each entry would take many times as long as one pass.
     assert!(all < 10 * none, "{all:?} against {none:?}");
+}
+
+/// Sends what a sandbox sent once more, as a network does that has held it back.
+fn send_again(redis: &str, requests: &[Vec<u8>]) {
+    let address = redis.trim_start_matches("redis://").trim_end_matches('/');
+    let mut late = TcpStream::connect(address).expect("Redis answers");
+    for request in requests {
+        late.write_all(request).expect("Redis takes a request");
+    }
+    late.write_all(b"PING\r\n").expect("Redis takes a request");
+    late.set_read_timeout(Some(stretched(Duration::from_secs(5))))
+        .expect("a time limit");
+    let (mut answers, mut buffer) = (Vec::new(), [0; 4_096]);
+    while !answers.ends_with(b"+PONG\r\n") {
+        let length = late.read(&mut buffer).expect("Redis answers");
+        assert!(length > 0, "Redis has hung up");
+        answers.extend_from_slice(&buffer[..length]);
+    }
+}
+
+#[tokio::test]
+async fn a_rebuild_that_begins_a_second_time_and_late_leaves_the_list_alone() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let Some(redis) = stores.plain_redis() else {
+        return;
+    };
+    for finished in [false, true] {
+        let proxy = RedisProxy::before(&redis);
+        let timelines = stores.timelines_at(&proxy.url);
+        let user = someone();
+        let token = timelines.begin_rebuild(user).await.expect("Redis answers");
+        let token = token.expect("nobody else rebuilds the list of a new user");
+        let requests = proxy.take_requests();
+        let (older, now) = (tweets_of(someone(), 3, 60_000), now_millis());
+        let pushed = Entry::new(tweet_at(now, 0), someone());
+        let delivered = stores.timelines().deliver(pushed, &[user], now).await;
+        assert_eq!(delivered.expect("a delivery"), 1);
+        if finished {
+            let done = timelines.finish_rebuild(user, token, &older, true).await;
+            assert!(done.expect("Redis answers"));
+        }
+        let before = stores.list(user).await;
+        assert_eq!(before[0], pushed);
+
+        send_again(&redis, &requests);
+        assert_same(&stores.list(user).await, &before);
+        // A command may be late by itself.
+        for request in &requests {
+            send_again(&redis, std::slice::from_ref(request));
+            assert_same(&stores.list(user).await, &before);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_rebuild_that_dies_anywhere_leaves_no_list_that_lives_forever() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let Some(redis) = stores.plain_redis() else {
+        return;
+    };
+    let user = someone();
+    let immortal = Arc::<Mutex<Vec<String>>>::default();
+    let found = Arc::clone(&immortal);
+    let looker = redis::Client::open(redis.as_str()).expect("a URL");
+    let watched = redis_watched(&redis, move |command| {
+        let mut looker = looker.get_connection().expect("Redis answers");
+        let ttl: i64 = cmd("TTL")
+            .arg(home_timeline(user))
+            .query(&mut looker)
+            .expect("Redis answers");
+        // -2 is no list.
+        if ttl == -1 {
+            found.lock().expect("no panic").push(command.to_owned());
+        }
+    });
+    let timelines = stores.timelines_at(&watched);
+    let token = timelines.begin_rebuild(user).await.expect("Redis answers");
+    let token = token.expect("nobody else rebuilds the list of a new user");
+    let tweets = tweets_of(someone(), 3, 0);
+    let done = timelines.finish_rebuild(user, token, &tweets, true).await;
+    assert!(done.expect("Redis answers"));
+    let immortal = immortal.lock().expect("no panic");
+    assert!(
+        immortal.is_empty(),
+        "the list has no end after {immortal:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_rebuild_whose_answer_was_lost_has_begun() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let Some(redis) = stores.plain_redis() else {
+        return;
+    };
+    let (user, proxy) = (someone(), RedisProxy::before(&redis));
+    let timelines = stores.timelines_at(&proxy.url);
+    let token = timelines.begin_rebuild(user).await.expect("Redis answers");
+    assert!(token.is_some());
+    let list = stores.list(user).await;
+    // Somebody else must wait, and the same request is not refused by its own traces.
+    let other = stores.timelines().begin_rebuild(user).await;
+    assert_eq!(other.expect("Redis answers"), None);
+    send_again(&redis, &proxy.take_requests());
+    assert_same(&stores.list(user).await, &list);
+}
+
+#[tokio::test]
+async fn a_sandbox_whose_clock_is_behind_does_not_push_an_old_tweet_to_the_head() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let Some(redis) = stores.plain_redis() else {
+        return;
+    };
+    let (user, author, now) = (someone(), someone(), now_millis());
+    // By the clock that all share, it is half a minute later than this sandbox thinks.
+    let sandbox = stores.timelines_at(&redis_ahead_by(&redis, 30));
+    let newer = Entry::new(tweet_at(now + 29_000, 0), author);
+    stores.given_list(user, &[newer], true).await;
+
+    let late = Entry::new(tweet_at(now, 0), author);
+    let delivered = sandbox.deliver(late, &[user], now).await;
+
+    assert_eq!(delivered.expect("a delivery"), 1);
+    assert_same(
+        &stores.list(user).await,
+        &down_to_the_bottom(&[newer, late]),
+    );
 }

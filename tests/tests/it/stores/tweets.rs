@@ -1,3 +1,4 @@
+use aws_sdk_dynamodb::types::AttributeValue;
 use futures_util::future::join_all;
 use shared::domain::{Entry, Tweet, TweetId, TweetText, UserId};
 use shared::platform::now_millis;
@@ -101,4 +102,90 @@ async fn a_tweet_is_never_written_over_another_one() {
     assert!(tweets.delete(entry).await.expect("the table answers"));
     assert!(!tweets.delete(entry).await.expect("the table answers"));
     assert_eq!(stored(&stores, author).await, [second.id]);
+}
+
+#[tokio::test]
+async fn a_key_that_the_same_attempt_stored_before_counts_as_new() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (author, keys) = (someone(), stores.idempotency_keys());
+    let tweet = tweet(author, "once", 0);
+    // The second time is a retry whose token DynamoDB has forgotten.
+    for _ in 0..2 {
+        let answer = keys.store_once(&tweet, "key").await.expect("an answer");
+        assert!(matches!(answer, Stored::New), "the author would not see it");
+    }
+    assert_eq!(stored(&stores, author).await, [tweet.id]);
+}
+
+#[tokio::test]
+async fn a_key_that_has_expired_says_nothing() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (author, keys) = (someone(), stores.idempotency_keys());
+    let (old, taken) = (tweet(author, "same", 0), tweet(author, "another", 1));
+    for (tweet, key) in [(&old, "key"), (&taken, "other")] {
+        let answer = keys.store_once(tweet, key).await.expect("an answer");
+        assert!(matches!(answer, Stored::New));
+    }
+    // DynamoDB removes expired items late.
+    let expire = stores
+        .roost
+        .aws
+        .dynamodb()
+        .update_item()
+        .table_name(stores.roost.config.ledger_table().expect("a table"))
+        .key("pk", AttributeValue::S(format!("idem#{author}#key")))
+        .update_expression("SET expires_at = :past")
+        .expression_attribute_values(":past", AttributeValue::N("1".to_owned()))
+        .send()
+        .await;
+    expire.expect("the key can be changed");
+
+    // It is refused because its id is in use, and not because of the key.
+    let mut new = tweet(author, "same", 2);
+    new.id = taken.id;
+    let answer = keys.store_once(&new, "key").await.expect("an answer");
+    assert!(
+        matches!(answer, Stored::Refused),
+        "an old tweet is taken for the new one"
+    );
+    new.id = tweet_at(now_millis(), 3);
+    let answer = keys.store_once(&new, "key").await.expect("an answer");
+    assert!(matches!(answer, Stored::New));
+}
+
+#[tokio::test]
+async fn the_oldest_tweets_above_an_id_are_read_to_the_end_however_long_they_are() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    // DynamoDB ends a page after a megabyte, long texts included, although only ids are asked for.
+    let (author, first) = (someone(), now_millis());
+    let ids: Vec<TweetId> = (0..100).map(|n| tweet_at(first + n, 0)).collect();
+    let (dynamodb, config) = (stores.roost.aws.dynamodb(), &stores.roost.config);
+    let puts = ids.iter().map(|id| {
+        dynamodb
+            .put_item()
+            .table_name(config.tweets_table().expect("a table"))
+            .item("author_id", AttributeValue::N(author.to_string()))
+            .item("tweet_id", AttributeValue::N(id.to_string()))
+            .item("text", AttributeValue::S("long ".repeat(4_000)))
+            .send()
+    });
+    for put in join_all(puts).await {
+        put.expect("a tweet of 20 KB can be stored");
+    }
+
+    let above = TweetId::new(ids[4].get());
+    let read = stores.tweets().oldest_entries(author, above, 90).await;
+    let read: Vec<TweetId> = read
+        .expect("the table answers")
+        .iter()
+        .map(|entry| entry.tweet)
+        .collect();
+    assert_eq!(read.len(), 90, "the rest of the page is missing");
+    assert_eq!(read, ids[5..95]);
 }

@@ -1,10 +1,13 @@
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::future::join_all;
 use shared::Error;
 use shared::domain::UserId;
-use shared::stores::Users;
+use shared::domain::id::LANES;
 use shared::stores::users::SignUp;
+use shared::stores::{Ids, Users};
 
 use super::{Stores, name};
 
@@ -123,7 +126,7 @@ async fn no_two_sandboxes_make_the_same_id() {
     let Some(stores) = Stores::of_shared().await else {
         return;
     };
-    let lane = |id: u64| id >> 8 & 0x3fff;
+    let lane = |id: u64| id >> 2 & 0xf_ffff;
     let (left, right) = (stores.ids(), stores.ids());
     let of_left = join_all((0..600).map(|_| left.next()));
     let of_right = join_all((0..600).map(|_| right.next()));
@@ -143,4 +146,28 @@ async fn no_two_sandboxes_make_the_same_id() {
     assert_ne!(left, right);
     let distinct: BTreeSet<u64> = of_left.iter().chain(&of_right).copied().collect();
     assert_eq!(distinct.len(), 1_200);
+}
+
+#[tokio::test]
+async fn two_sandboxes_that_pick_one_lane_do_not_make_the_same_ids() {
+    static LANE: LazyLock<u64> = LazyLock::new(|| fastrand::u64(..LANES));
+    static PICKED: AtomicU64 = AtomicU64::new(0);
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    // All pick the same lane first; whoever finds it taken picks the next one.
+    let sandboxes = [(); 3].map(|()| {
+        let pick = || *LANE + PICKED.fetch_add(1, Ordering::Relaxed) / 3;
+        stores.ids().picking(pick)
+    });
+    let mut ids = BTreeSet::new();
+    for _ in 0..200 {
+        let made = join_all(sandboxes.iter().map(Ids::next)).await;
+        ids.extend(made.into_iter().map(|id| id.expect("an id")));
+    }
+    assert_eq!(ids.len(), 600, "an id was made twice");
+    assert!(
+        PICKED.load(Ordering::Relaxed) > 3,
+        "nobody found a lane taken"
+    );
 }
