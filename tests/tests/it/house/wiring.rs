@@ -201,6 +201,42 @@ fn a_stack_may_have_a_name_of_forty_characters() {
     }
 }
 
+/// The name of a stack may be longer, and have capitals, which ElastiCache refuses.
+#[test]
+fn the_cache_is_not_named_after_the_stack() {
+    let resources = resources();
+    for (name, id) in [
+        ("Cache", "ServerlessCacheName"),
+        ("CacheUser", "UserId"),
+        ("CacheUsers", "UserGroupId"),
+    ] {
+        let lines = resources[name].lines();
+        let line = lines.map(str::trim).find(|line| line.starts_with(id));
+        let line = line.unwrap_or_else(|| panic!("{name} has no {id}"));
+        assert!(
+            !line.contains("AWS::StackName"),
+            "{name} would be refused for some stacks: {line}"
+        );
+    }
+}
+
+/// Lambda removes the interfaces of a function that left its network some time after the update that took it out.
+#[test]
+fn functions_may_leave_a_network() {
+    let policy = &resources()["JoinNetwork"];
+    assert!(!policy.contains("\n    Condition:"), "{policy}");
+    let template = template();
+    let attached = template
+        .lines()
+        .filter(|line| line.contains("ManagedPolicyArns:") && line.contains("JoinNetwork"));
+    for line in attached {
+        assert!(
+            !line.contains("!If"),
+            "it is taken away with the network: {line}"
+        );
+    }
+}
+
 #[test]
 fn the_readme_explains_every_parameter() {
     let (template, readme) = (template(), read("README.md"));
