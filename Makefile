@@ -7,13 +7,15 @@ SHELL := /bin/bash
 
 VENV := .venv
 TOOLS := $(VENV)/.tools
-# Tools from PyPI, in versions that are known to work together.
-PYTHON_TOOLS := cargo-lambda==1.9.2 aws-sam-cli==1.170.0 cfn-lint==1.58.0
+# Tools from PyPI, in versions that are known to work together. cargo-lambda links with ziglang, whichever version it finds.
+PYTHON_TOOLS := cargo-lambda==1.9.2 ziglang==0.17.0 aws-sam-cli==1.170.0 cfn-lint==1.58.0
 # A cloud to deploy into, for `make verify`. Apart from the others, because it wants another boto than sam does.
 MINISTACK := $(VENV)/ministack/.tools
 MINISTACK_TOOLS := ministack==1.5.33 aws-sam-translator==1.115.0 cryptography==50.0.2
 # What you answer when you first deploy, kept for the next time.
-DEPLOYMENT ?= samconfig.deploy.toml
+export DEPLOYMENT ?= samconfig.deploy.toml
+# The functions, one binary each.
+BINARIES := $(patsubst functions/%/Cargo.toml,%,$(wildcard functions/*/Cargo.toml))
 # cargo-lambda's own emulator must not sit on the port of our HTTP API.
 WATCH_PORT ?= 9010
 # Where a running local cloud writes its endpoints.
@@ -71,35 +73,42 @@ lint: check-template ## Check format, lints and template
 check-template: $(TOOLS)
 	$(VENV)/bin/cfn-lint template.yaml
 	$(VENV)/bin/sam validate --lint
+	@$(VENV)/bin/python tests/verify/translated.py
+	@$(VENV)/bin/python tests/verify/guided.py
 
 build: $(TOOLS) ## Build every function for AWS (ARCH=x86_64 or arm64)
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo lambda build --release --workspace --exclude roost-local --exclude roost-tests \
 	  --output-format zip $(if $(filter arm64,$(ARCH)),--arm64,$(if $(filter x86_64,$(ARCH)),--x86-64))
 	@cd target/lambda && for zip in */bootstrap.zip; do echo "$$(du -k "$$zip" | cut -f1) KiB  $${zip%/*}"; done
 
-# The processor to build for is the one that was answered at the first deployment.
+# The processor to build for is the one that was answered at the first deployment. All functions are built at once, with the
+# options that SAM gives to cargo; SAM by itself would build one after the other, and now finds each of them made.
 deploy: $(TOOLS) ## Build and deploy to AWS; asks for everything the first time (ARCH=x86_64 or arm64)
 	@export PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; \
-	  arch=$$(sed -n 's/.*Architecture=\\*"*\(arm64\|x86_64\).*/\1/p' $(DEPLOYMENT) 2>/dev/null | head -1); \
-	  arch=$${arch:-$(or $(ARCH),arm64)}; \
+	  answer() { python docs/operations/deployment.py "$$1"; }; \
+	  arch=$$(answer Architecture); arch=$${arch:-$(or $(ARCH),arm64)}; rollout=$$(answer Rollout); \
+	  if [ "$$arch" = arm64 ]; then target=--arm64; else target=; fi; \
+	  cargo lambda build --release $$target $(addprefix --bin ,$(BINARIES)); \
 	  sam build --parameter-overrides Architecture=$$arch; \
-	  if [ -f $(DEPLOYMENT) ]; then sam deploy --config-file $(CURDIR)/$(DEPLOYMENT); else \
-	    cp samconfig.toml $(DEPLOYMENT); \
+	  if [ "$${rollout:-AllAtOnce}" != AllAtOnce ]; then \
+	    python docs/operations/gradual.py .aws-sam/build/template.yaml .aws-sam/build/template.yaml; fi; \
+	  if [ -n "$$(answer Architecture)" ]; then sam deploy --config-file "$(abspath $(DEPLOYMENT))"; else \
+	    cp samconfig.toml "$(DEPLOYMENT)"; \
 	    echo "The functions were built for $$arch: answer Architecture with it."; \
-	    sam deploy --guided --config-file $(CURDIR)/$(DEPLOYMENT) || { rm -f $(DEPLOYMENT); exit 1; }; fi
+	    sam deploy --guided --config-file "$(abspath $(DEPLOYMENT))" || { \
+	      if [ -n "$$(answer Architecture)" ]; then \
+	        echo "Your answers are in $(DEPLOYMENT). 'make deploy' uses them the next time; correct them there." >&2; \
+	      else rm -f "$(DEPLOYMENT)"; fi; exit 1; }; fi
 
 destroy: $(TOOLS) ## Delete the deployment from AWS; tables, user pool, key and failed batches are kept
-	@test -f $(DEPLOYMENT) || { echo "nothing was deployed from here: there is no $(DEPLOYMENT)" >&2; exit 1; }
-	$(VENV)/bin/sam delete --config-file $(CURDIR)/$(DEPLOYMENT)
+	@test -f "$(DEPLOYMENT)" || { echo "nothing was deployed from here: there is no $(DEPLOYMENT)" >&2; exit 1; }
+	$(VENV)/bin/sam delete --config-file "$(abspath $(DEPLOYMENT))"
 
-smoke: ## Run the end-to-end suite against a deployment (URL=… TOKEN_URL=…)
-	@test -n "$(URL)" -a -n "$(TOKEN_URL)" || { echo "against which? make smoke URL=https://… TOKEN_URL=https://…" >&2; exit 1; }
-	ROOST_URL="$(URL)" ROOST_TOKEN_URL="$(TOKEN_URL)" ROOST_PATIENCE="$(or $(PATIENCE),3)" \
-	  cargo test --package roost-tests --test it -- --test-threads 4
+smoke: $(TOOLS) ## Run the end-to-end suite against the deployment (URL=… TOKEN_URL=… for another one)
+	@URL="$(URL)" TOKEN_URL="$(TOKEN_URL)" PATIENCE="$(PATIENCE)" STACK="$(STACK)" $(VENV)/bin/python docs/operations/smoke.py
 
-redrive: $(TOOLS) ## Process batches again that a consumer gave up on (BUCKET=…, and KEY=… for one only)
-	@test -n "$(BUCKET)" || { echo "from where? make redrive BUCKET=<output FailedBatches>" >&2; exit 1; }
-	@$(VENV)/bin/python docs/operations/redrive.py "$(BUCKET)" $(KEY)
+redrive: $(TOOLS) ## Process batches again that a consumer gave up on (KEY=… for one only, BUCKET=… for another deployment)
+	@BUCKET="$(BUCKET)" KEY="$(KEY)" STACK="$(STACK)" $(VENV)/bin/python docs/operations/redrive.py
 
 watch: $(TOOLS) ## Serve the functions with cargo lambda, rebuilt on change, on the data of a running `make run`
 	@test -f $(ROOST_STATE_DIR)/env || { echo "no local cloud: start one with 'make run' in another terminal" >&2; exit 1; }

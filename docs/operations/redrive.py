@@ -1,14 +1,23 @@
-"""Processes batches again that a stream consumer gave up on: `make redrive BUCKET=…`.
+"""Processes batches again that a stream consumer gave up on: `make redrive`.
 
 Lambda keeps such a batch in the bucket FailedBatches, with the function that gave up and the event it was given. Here
 that function is given the same event once more. When it has processed every record, the object is deleted; when not, it
 stays, and this says why. Every consumer bears repetition, so a batch may be redriven at any time and in any order.
+
+The bucket is the deployment's, unless BUCKET names another one. KEY names one object.
 """
 
 import json
+import os
 import sys
 
-import boto3
+from botocore.config import Config
+
+from deployment import Deployment
+
+# Lambda lets no function run for longer than 15 minutes. A caller that gives up before its function does would invoke it
+# again beside the first.
+PATIENT = Config(read_timeout=920, retries={"total_max_attempts": 1})
 
 
 def redrive(functions, name: str, event: str) -> str | None:
@@ -21,8 +30,11 @@ def redrive(functions, name: str, event: str) -> str | None:
     return f"{len(failures)} records failed again" if failures else None
 
 
-def main(bucket: str, keys: list[str]) -> None:
-    storage, functions = boto3.client("s3"), boto3.client("lambda")
+def main() -> None:
+    deployment = Deployment()
+    bucket = os.environ.get("BUCKET") or deployment.outputs()["FailedBatches"]
+    storage, functions = deployment.client("s3"), deployment.client("lambda", config=PATIENT)
+    keys = [os.environ["KEY"]] if os.environ.get("KEY") else []
     if not keys:
         pages = storage.get_paginator("list_objects_v2").paginate(Bucket=bucket)
         keys = [one["Key"] for page in pages for one in page.get("Contents", [])]
@@ -44,4 +56,4 @@ def main(bucket: str, keys: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    main()

@@ -24,6 +24,8 @@ use crate::{event_source, schedule};
 
 /// The audience of local tokens unless `JWT_AUDIENCE` says otherwise.
 const AUDIENCE: &str = "roost";
+/// The secret that holds the URL of the Redis that is started here.
+const REDIS_URL_SECRET: &str = "arn:aws:secretsmanager:us-east-1:000000000000:secret:redis-url";
 /// Passed on from this process's environment to the functions.
 const PASSED_ON: [&str; 4] = ["PATH", "HOME", "RUST_LOG", "RUST_BACKTRACE"];
 
@@ -89,11 +91,12 @@ async fn operate(
     tokio::spawn(http_api::serve(listeners.http, Arc::clone(&gateway)));
     let audience = variable("JWT_AUDIENCE").unwrap_or_else(|| AUDIENCE.to_owned());
     let given = BTreeMap::from([
-        ("RedisUrl", urls.redis.clone()),
+        ("RedisUrlSecretArn", REDIS_URL_SECRET.to_owned()),
         ("JwtIssuer", urls.http.clone()),
         ("JwtAudience", audience.clone()),
     ]);
-    let stack = template.resolve(&given, variable)?;
+    let secrets = BTreeMap::from([(REDIS_URL_SECRET.to_owned(), urls.redis.clone())]);
+    let stack = template.resolve(&given, secrets, variable)?;
     // Functions behind a route have something to say only if there is trouble, unless all is shown.
     let writers = stack
         .functions

@@ -2,7 +2,8 @@
 //! APIs. What has no meaning here (roles, networks, caches, alarms) is listed as such; anything else is refused, so
 //! that nothing is skipped in silence.
 //!
-//! - [`yaml`] reads the file, [`parameters`] gives its parameters values, [`intrinsics`] works out what depends on them.
+//! - [`yaml`] reads the file, [`parameters`] gives its parameters values, [`rules`] says which of them go together, and
+//!   [`intrinsics`] works out what depends on them.
 //! - [`resource`] lists the resource types. [`table`], [`stream`], [`function`] and [`api`] each read one of them, and
 //!   [`event_source`] and [`schedule`] what calls a function.
 //! - [`properties`] refuses what none of them knows.
@@ -15,6 +16,7 @@ mod names;
 mod parameters;
 mod properties;
 mod resource;
+mod rules;
 mod schedule;
 mod stream;
 mod table;
@@ -51,6 +53,7 @@ const TEMPLATE: Known = Known {
         "Mappings",
         "Parameters",
         "Resources",
+        "Rules",
         "Transform",
     ],
     // For people, tools and other stacks.
@@ -104,14 +107,16 @@ impl Template {
     }
 
     /// The template with every parameter set: `given` wins over the environment, the environment over the default.
+    /// `secrets` are what a text of the template may refer to, by ARN.
     pub(crate) fn resolve(
         &self,
         given: &BTreeMap<&str, String>,
+        secrets: BTreeMap<String, String>,
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<Stack, StartError> {
         self.check()
             .and_then(|()| parameters::values(&self.document, given, environment))
-            .and_then(|parameters| self.stack(parameters))
+            .and_then(|parameters| self.stack(parameters, secrets))
             .map_err(|error| StartError::Template {
                 file: self.file.clone(),
                 place: error.place,
@@ -134,8 +139,13 @@ impl Template {
         }
     }
 
-    fn stack(&self, parameters: BTreeMap<String, Value>) -> Result<Stack, Unresolved> {
-        let resolver = Resolver::new(&self.document, parameters);
+    fn stack(
+        &self,
+        parameters: BTreeMap<String, Value>,
+        secrets: BTreeMap<String, String>,
+    ) -> Result<Stack, Unresolved> {
+        let resolver = Resolver::new(&self.document, parameters).with_secrets(secrets);
+        rules::check(&self.document, &resolver)?;
         let globals = &self.document["Globals"];
         let mut stack = Stack::default();
         for (logical_id, declaration) in

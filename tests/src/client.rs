@@ -4,10 +4,12 @@ use std::env;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread;
+use std::time::Duration;
 
 use hyper::Method;
 use serde_json::{Value, json};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use tokio::time::sleep;
 
 use crate::cache::Cache;
 use crate::http::{Answer, Http};
@@ -15,6 +17,10 @@ use crate::patience::in_parallel;
 use crate::tables::Tables;
 use crate::target::{Target, skip};
 use crate::user::{Profile, User};
+
+/// A deployment that goes on refusing is broken.
+const MOST_REFUSALS: usize = 20;
+const LONGEST_REFUSAL: Duration = Duration::from_secs(60);
 
 static TURNS: RwLock<()> = RwLock::const_new(());
 
@@ -229,14 +235,31 @@ impl Call {
         self.header("content-type", "application/json")
     }
 
+    /// The answer. A deployment has its usual limits, and one test makes more requests than one person may. So a request
+    /// that it refuses for that is sent again when the answer says: nothing of it was done.
     pub async fn send(self) -> Answer {
-        match self
-            .http
-            .send(self.method, &self.url, &self.headers, self.body)
-            .await
-        {
-            Ok(answer) => answer,
-            Err(e) => panic!("no answer: {e}"),
+        let most = if Target::is_remote() {
+            MOST_REFUSALS
+        } else {
+            0
+        };
+        let mut refusals = 0;
+        loop {
+            let sent = self.http.send(
+                self.method.clone(),
+                &self.url,
+                &self.headers,
+                self.body.clone(),
+            );
+            let answer = sent.await.unwrap_or_else(|e| panic!("no answer: {e}"));
+            if answer.status != 429 || refusals == most {
+                return answer;
+            }
+            refusals += 1;
+            let seconds = answer.headers.get("retry-after");
+            let seconds = seconds.and_then(|value| value.to_str().ok()?.parse().ok());
+            let wait = Duration::from_secs(seconds.unwrap_or(1));
+            sleep(wait.min(LONGEST_REFUSAL)).await;
         }
     }
 }

@@ -5,17 +5,21 @@ Gateway, on one port, with IAM policies enforced. Redis is real. In this order:
 
 1. build     `sam build`, every function
 2. start     Redis, an issuer of tokens, and MiniStack (cloud.py), which notes whatever a policy was asked for
-3. deploy    `sam deploy`, then the routes that MiniStack does not import (gateway.py)
-4. suite     `cargo test -p roost-tests --test it` against the deployment
-5. schedules every function that runs on a schedule, a few times
-6. redrive   a batch that was given up, by `make redrive`
-7. policies  what each function may do, against what it did and what its environment names (permissions.py)
-8. tear-down `sam delete`, always; then everything that was started is stopped
+3. guided    `sam deploy --guided`, answered with Enter until it asks for a change set (guided.py)
+4. mistakes  parameters that do not go together, and a first deployment that fails half-way and leaves nothing behind
+5. deploy    `sam deploy`, then the routes that MiniStack does not import (gateway.py)
+6. suite     `cargo test -p roost-tests --test it` against the deployment
+7. schedules every function that runs on a schedule, a few times
+8. redrive   a batch that was given up, by `make redrive`
+9. tokens    those of a Cognito user pool, as `make smoke` takes them
+10. policies what each function may do, against what it did and what its environment names (permissions.py)
+11. tear-down `sam delete`, always; then everything that was started is stopped
 
 Logs are in `.verify/`. What a deployment cannot show is skipped by the suite itself, which says why: tests that kill
 processes, restart Redis or choose parameters of their own run on the local cloud (`make test`).
 """
 
+import base64
 import json
 import os
 import platform
@@ -25,20 +29,30 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.request
 from collections import Counter
 from pathlib import Path
 
 import boto3
+from samcli.yamlhelper import yaml_parse
 
 import gateway
+from guided import Stuck, press_enter
 from issuer import Issuer
 from permissions import Permissions
 from processes import Process, answers, free_port, ping_redis
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs/operations"))
+
+from deployment import Deployment
+from tokens import Tokens
+
 STATE = ROOT / ".verify"
 TOOLS = ROOT / ".venv" / "bin"
 CHECKS = STATE / "checks.jsonl"
+TEMPLATE = STATE / "build" / "template.yaml"
+ANSWERS = STATE / "samconfig.deploy.toml"
 REGION, STACK = "us-east-1", "roost"
 
 # Small enough that a handful of people meet everything: celebrities, pages that are handed over, flips back.
@@ -58,6 +72,7 @@ PARAMETERS = {
 # MiniStack takes about a tenth of a second for an invocation, and delivers streams one batch at a time.
 PATIENCE = "8"
 TESTS_AT_ONCE = "4"
+STEPS = ("build", "start", "guided", "mistakes", "deploy", "suite", "schedules", "redrive", "tokens", "policies")
 
 
 def say(text: str) -> None:
@@ -100,6 +115,8 @@ class Verification:
             **self.credentials,
             "PATH": f"{TOOLS}:{os.environ['PATH']}",
             "SAM_CLI_TELEMETRY": "0",
+            # Whatever was deployed from this folder before is not meant.
+            "DEPLOYMENT": str(ANSWERS),
         }
 
     def cloud(self, service: str):
@@ -111,15 +128,19 @@ class Verification:
             aws_secret_access_key="test",
         )
 
-    def run(self, *command: str, log: str, environment: dict[str, str] | None = None) -> None:
+    def run(
+        self, *command: str, log: str, environment: dict[str, str] | None = None, may_fail: bool = False
+    ) -> bool:
+        """Runs a command to its end. Gives whether it succeeded, if it may fail."""
         path = STATE / log
         with path.open("wb") as output:
             ended = subprocess.run(
                 command, cwd=ROOT, env=environment or self.environment, stdout=output, stderr=subprocess.STDOUT
             )
-        if ended.returncode != 0:
+        if ended.returncode != 0 and not may_fail:
             say("".join(f"   │ {line}\n" for line in path.read_text(errors="replace").splitlines()[-40:]).rstrip("\n"))
             raise SystemExit(f"{command[0]} failed; its whole output is in {path.relative_to(ROOT)}")
+        return ended.returncode == 0
 
     def overrides(self, parameters: dict[str, str]) -> list[str]:
         return ["--parameter-overrides", *(f"{name}={value}" for name, value in parameters.items())]
@@ -188,20 +209,96 @@ class Verification:
         )
         self.running.append(ministack)
         ministack.wait_until(lambda: answers(f"{self.endpoint}/_ministack/health"))
-
-    def deploy(self) -> None:
-        parameters = {
+        secret = self.cloud("secretsmanager").create_secret(Name="url-of-the-cache", SecretString=self.redis_url)
+        self.parameters = {
             **PARAMETERS,
-            "RedisUrl": self.redis_url,
+            "RedisUrlSecretArn": secret["ARN"],
             "JwtIssuer": self.issuer.url,
             "JwtAudience": self.issuer.AUDIENCE,
         }
+
+    def guided(self) -> None:
+        """Whoever answers every question with Enter gets as far as the change set, and the answers are kept.
+
+        MiniStack refuses that change set, because it has no serverless cache."""
+        shutil.copy(ROOT / "samconfig.toml", ANSWERS)
+        command = ["sam", "deploy", "--guided", "--config-file", str(ANSWERS), "--template-file", str(TEMPLATE)]
+        environment = {**self.environment, "TERM": "dumb", "COLUMNS": "200"}
+        try:
+            _, said = press_enter([*command, "--no-progressbar"], environment, ROOT)
+        except Stuck as problem:
+            raise SystemExit(f"sam deploy --guided: {problem}") from None
+        (STATE / "guided.log").write_text(said)
+        if "CreateChangeSet operation: Template format error: Unrecognized resource types" not in said:
+            raise SystemExit("sam deploy --guided asked for no change set; what it said is in .verify/guided.log")
+        asked = set(yaml_parse((ROOT / "template.yaml").read_text())["Parameters"])
+        kept = Deployment(ANSWERS)
+        if set(kept.parameters) != asked or (kept.stack, kept.region) != (STACK, REGION):
+            raise SystemExit(f"the answers were not kept: {vars(kept)}, but asked was for {sorted(asked)}")
+        say(f"   {len(asked)} parameters were answered with Enter, and the answers were kept")
+
+    def mistakes(self) -> None:
+        self.rules()
         self.deployed = True
-        self.run(
-            "sam", "deploy", "--config-file", str(ROOT / "samconfig.toml"), "--template-file", str(STATE / "build" / "template.yaml"), "--stack-name", STACK,
-            "--no-confirm-changeset", "--no-progressbar", *self.overrides(parameters),
-            log="deploy.log",
+        # The tables are made before the functions, which need what the secret says.
+        parameters = {**self.parameters, "RedisUrlSecretArn": f"{self.parameters['RedisUrlSecretArn']}-not-there"}
+        if self.sam_deploy(parameters, log="mistakes.log", may_fail=True):
+            raise SystemExit("a secret that does not exist was accepted")
+        left = self.cloud("dynamodb").list_tables()["TableNames"]
+        left += [one["Name"] for one in self.cloud("s3").list_buckets()["Buckets"] if "failedbatches" in one["Name"]]
+        if left:
+            raise SystemExit(f"a first deployment failed and left {left} behind")
+        self.run("sam", "delete", "--stack-name", STACK, "--region", REGION, "--no-prompts", log="delete.log")
+        say("   parameters that do not go together were refused; what a failed deployment had made was taken back")
+
+    def rules(self) -> None:
+        """CloudFormation refuses parameters that do not go together, with the words of the template."""
+        template = yaml_parse((ROOT / "template.yaml").read_text())
+        nothing = {"Nothing": {"Type": "AWS::CloudFormation::WaitConditionHandle"}}
+        body = json.dumps({part: template[part] for part in ("Parameters", "Rules")} | {"Resources": nothing})
+        formation = self.cloud("cloudformation")
+
+        def refusal(**parameters: str) -> str:
+            given = [{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()]
+            try:
+                formation.create_stack(StackName="rules", TemplateBody=body, Parameters=given)
+                formation.delete_stack(StackName="rules")
+                formation.get_waiter("stack_delete_complete").wait(StackName="rules", WaiterConfig={"Delay": 1})
+                return ""
+            except formation.exceptions.ClientError as error:
+                return str(error)
+
+        secret = self.parameters["RedisUrlSecretArn"]
+        for parameters, expected in (
+            ({}, ""),
+            ({"JwtIssuer": "https://i", "JwtAudience": "a"}, ""),
+            ({"JwtIssuer": "https://i"}, "JwtIssuer needs JwtAudience"),
+            ({"JwtAudience": "a"}, "JwtAudience needs JwtIssuer"),
+            ({"RedisUrlSecretArn": secret, "SubnetIds": "a,b", "SecurityGroupIds": "c"}, ""),
+            ({"RedisUrlSecretArn": secret, "SubnetIds": "a,b"}, "SubnetIds need SecurityGroupIds"),
+            ({"SubnetIds": "a,b", "SecurityGroupIds": "c"}, "SubnetIds are for the cache"),
+            ({"SecurityGroupIds": "c"}, "SecurityGroupIds need SubnetIds"),
+            ({"ZoneA": "us-east-1a", "ZoneB": "us-east-1c"}, ""),
+            ({"ZoneA": "us-east-1a"}, "are set together"),
+            ({"ZoneA": "us-east-1a", "ZoneB": "us-east-1a"}, "two different zones"),
+            ({"RedisUrlSecretArn": "redis://somewhere"}, "RedisUrlSecretArn"),
+            ({"VpcCidr": "10.0.0.0/24"}, "VpcCidr"),
+            ({"VpcCidr": "10.0.0.0/19"}, ""),
+        ):
+            said = refusal(**parameters)
+            if (expected not in said) if expected else said:
+                raise SystemExit(f"{parameters}: expected {expected or 'no refusal'!r}, got {said!r}")
+
+    def sam_deploy(self, parameters: dict[str, str], log: str, may_fail: bool = False) -> bool:
+        return self.run(
+            "sam", "deploy", "--config-file", str(ROOT / "samconfig.toml"), "--template-file", str(TEMPLATE),
+            "--stack-name", STACK, "--no-confirm-changeset", "--no-progressbar", *self.overrides(parameters),
+            log=log, may_fail=may_fail,
         )  # fmt: skip
+
+    def deploy(self) -> None:
+        self.deployed = True
+        self.sam_deploy(self.parameters, log="deploy.log")
         api, routes = gateway.complete(self.cloud, STACK)
         self.url = f"{self.endpoint}/_aws/execute-api/{api}/$default"
         self.resources()
@@ -293,6 +390,8 @@ class Verification:
         """A batch that was given up, as Lambda keeps it, is processed and gone after `make redrive`."""
         outputs = self.cloud("cloudformation").describe_stacks(StackName=STACK)["Stacks"][0]["Outputs"]
         bucket = next(one["OutputValue"] for one in outputs if one["OutputKey"] == "FailedBatches")
+        # Which bucket and which region it has to find out by itself.
+        elsewhere = {**self.environment, "AWS_REGION": "eu-north-1", "AWS_DEFAULT_REGION": "eu-north-1"}
         function = self.cloud("lambda").get_function_configuration(FunctionName=f"{STACK}-publish-tweets")
         kept = {
             "requestContext": {"functionArn": function["FunctionArn"], "condition": "RetryAttemptsExhausted"},
@@ -300,9 +399,30 @@ class Verification:
         }
         storage = self.cloud("s3")
         storage.put_object(Bucket=bucket, Key="aws/lambda/a-batch", Body=json.dumps(kept))
-        self.run(str(TOOLS / "python"), "docs/operations/redrive.py", bucket, log="redrive.log")
+        self.run(str(TOOLS / "python"), "docs/operations/redrive.py", log="redrive.log", environment=elsewhere)
         if storage.list_objects_v2(Bucket=bucket)["KeyCount"] != 0:
             raise SystemExit("the batch was redriven and is still there")
+
+    def tokens(self) -> None:
+        """Tokens as `make smoke` takes them, from a pool and a client that are made as the template says."""
+        cognito = self.cloud("cognito-idp")
+        resources = yaml_parse((ROOT / "template.yaml").read_text())["Resources"]
+        pool, client = (resources[name]["Properties"] for name in ("UserPool", "UserPoolClient"))
+        pool = {**pool, "UserPoolName": STACK, "DeletionProtection": "INACTIVE", "UserPoolTier": "LITE"}
+        pool["PoolName"] = pool.pop("UserPoolName")
+        pool_id = cognito.create_user_pool(**pool)["UserPool"]["Id"]
+        client = {**client, "UserPoolId": pool_id, "ClientName": STACK}
+        client_id = cognito.create_user_pool_client(**client)["UserPoolClient"]["ClientId"]
+        tokens = Tokens(cognito, pool_id, client_id)
+        ada, ada_again, bob = (claims(tokens.url, name) for name in ("test|ada", "test|ada", "test|bob"))
+        if ada["sub"] != ada_again["sub"] or ada["sub"] == bob["sub"]:
+            raise SystemExit(f"a name is one user: {ada}, {ada_again}, {bob}")
+        if ada["client_id"] != client_id or not ada["iss"].endswith(f"/{pool_id}"):
+            raise SystemExit(f"the gateway would refuse a token with {ada}")
+        tokens.stop()
+        if left := cognito.list_users(UserPoolId=pool_id)["Users"]:
+            raise SystemExit(f"{len(left)} users are left in the pool")
+        cognito.delete_user_pool(UserPoolId=pool_id)
 
     def policies(self) -> None:
         permissions = Permissions(self.cloud, STACK, CHECKS)
@@ -327,13 +447,22 @@ class Verification:
             self.running.pop().stop()
 
 
+def claims(url: str, name: str) -> dict:
+    """What the token says that the suite gets for a name."""
+    request = urllib.request.Request(url, json.dumps({"sub": name}).encode())
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        token = json.load(answer)["access_token"]
+    payload = token.split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+
+
 def main() -> None:
     shutil.rmtree(STATE, ignore_errors=True)
     (STATE / "tmp").mkdir(parents=True)
     started = time.monotonic()
     verification = Verification()
     try:
-        for step in ("build", "start", "deploy", "suite", "schedules", "redrive", "policies"):
+        for step in STEPS:
             with Step(step):
                 getattr(verification, step)()
     finally:

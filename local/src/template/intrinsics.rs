@@ -3,9 +3,11 @@
 //!
 //! - [`references`] says what `Ref` and `Fn::GetAtt` give.
 //! - [`conditions`] says what `Conditions` mean.
+//! - [`secrets`] fills in what a text takes from a secret.
 
 mod conditions;
 mod references;
+mod secrets;
 
 use std::collections::BTreeMap;
 
@@ -19,10 +21,11 @@ pub(crate) const STACK: &str = "roost";
 pub(crate) const REGION: &str = "us-east-1";
 pub(crate) const ACCOUNT: &str = "000000000000";
 /// Every function that the local cloud knows, without its `Fn::`; `Ref` and `Condition` have none.
-const FUNCTIONS: [&str; 14] = [
+const FUNCTIONS: [&str; 15] = [
     "And",
     "Base64",
     "Cidr",
+    "EachMemberEquals",
     "Equals",
     "FindInMap",
     "GetAZs",
@@ -51,6 +54,8 @@ type Resolved<T> = Result<T, Unresolved>;
 pub(crate) struct Resolver<'a> {
     template: &'a Value,
     parameters: BTreeMap<String, Value>,
+    /// What each secret says, by its ARN.
+    secrets: BTreeMap<String, String>,
 }
 
 impl<'a> Resolver<'a> {
@@ -58,13 +63,19 @@ impl<'a> Resolver<'a> {
         Self {
             template,
             parameters,
+            secrets: BTreeMap::new(),
         }
+    }
+
+    pub(crate) fn with_secrets(self, secrets: BTreeMap<String, String>) -> Self {
+        Self { secrets, ..self }
     }
 
     /// The value at `place`, free of intrinsic functions. `AWS::NoValue` makes a key or an element disappear; at the
     /// top it leaves null.
     pub(crate) fn resolve(&self, value: &Value, place: &str) -> Resolved<Value> {
-        Ok(self.value(value, place, 0)?.unwrap_or(Value::Null))
+        let value = self.value(value, place, 0)?.unwrap_or(Value::Null);
+        self.filled_in(value, place)
     }
 
     fn value(&self, value: &Value, place: &str, depth: usize) -> Resolved<Option<Value>> {
@@ -173,11 +184,10 @@ impl<'a> Resolver<'a> {
                     None => return unresolved(&call, "is in no mapping"),
                 }
             }
-            "Fn::Equals" | "Fn::Not" | "Fn::And" | "Fn::Or" => Value::Bool(self.holds(
-                &Value::Object(Map::from_iter([(function.to_owned(), argument.clone())])),
-                place,
-                depth,
-            )?),
+            "Fn::Equals" | "Fn::Not" | "Fn::And" | "Fn::Or" | "Fn::EachMemberEquals" => {
+                let call = Map::from_iter([(function.to_owned(), argument.clone())]);
+                Value::Bool(self.holds_at(&Value::Object(call), place, depth)?)
+            }
             "Fn::Base64" => {
                 let Some(argument) = self.value(argument, &call, depth)? else {
                     return unresolved(&call, "takes a text");
@@ -354,6 +364,7 @@ mod tests {
             ("Cap".to_owned(), json!(800)),
         ]);
         Resolver::new(&template, parameters)
+            .with_secrets(BTreeMap::from([("arn:s".to_owned(), "hush".to_owned())]))
             .resolve(value, "here")
             .map_err(|error| format!("{}: {}", error.place, error.message))
     }
@@ -447,6 +458,18 @@ mod tests {
         assert_eq!(
             resolve(&json!({"Fn::FindInMap": ["Sizes", "small", "shards"]})),
             Ok(json!(2))
+        );
+    }
+
+    #[test]
+    fn a_text_takes_what_a_secret_says_and_names_a_secret_that_is_not_there() {
+        assert_eq!(
+            resolve(&json!({"Url": ["redis://:{{resolve:secretsmanager:arn:s}}@host"]})),
+            Ok(json!({"Url": ["redis://:hush@host"]}))
+        );
+        assert_eq!(
+            resolve(&json!({"Url": {"Fn::Sub": "{{resolve:secretsmanager:arn:${Cap}}}"}})),
+            Err("here.Url: there is no secretsmanager:arn:800 on this machine".to_owned())
         );
     }
 

@@ -12,8 +12,13 @@ const PARAMETER: Known = Known {
     of: "a parameter",
     file: file!(),
     read: &["AllowedValues", "Default", "MaxValue", "MinValue", "Type"],
-    // For the person who deploys.
-    no_effect: &["ConstraintDescription", "Description", "NoEcho"],
+    // For the person who deploys. What has a pattern is the address of something that does not exist here.
+    no_effect: &[
+        "AllowedPattern",
+        "ConstraintDescription",
+        "Description",
+        "NoEcho",
+    ],
 };
 
 /// The value of every parameter: `given` wins over the environment, the environment over the default.

@@ -48,7 +48,7 @@ const NO_EFFECT: &[&str] = &[
     "AWS::Cognito::UserPool",
     "AWS::Cognito::UserPoolClient",
     "AWS::Cognito::UserPoolDomain",
-    // The Redis that was started here is given as the parameter RedisUrl. It has no password.
+    // The Redis that was started here is given as the secret that RedisUrlSecretArn names. It has no password.
     "AWS::ElastiCache::ServerlessCache",
     "AWS::ElastiCache::User",
     "AWS::ElastiCache::UserGroup",

@@ -59,6 +59,7 @@ fn stack(text: &str, environment: &[(&str, &str)]) -> Result<Stack, StartError> 
     };
     template.resolve(
         &BTreeMap::from([("RedisUrl", "redis://local".to_owned())]),
+        BTreeMap::new(),
         |variable| {
             environment
                 .iter()
@@ -278,6 +279,44 @@ fn what_is_known_but_means_something_else_here_is_refused() {
 }
 
 #[test]
+fn parameters_that_do_not_go_together_are_refused() {
+    let rules = "
+Rules:
+  SubnetsNeedGroups:
+    RuleCondition: !Not [!EachMemberEquals [!Ref Subnets, '']]
+    Assertions:
+      - Assert: !Not [!EachMemberEquals [!Ref Groups, '']]
+        AssertDescription: Subnets need Groups.
+Resources:";
+    let lists = "Parameters:
+  Subnets: { Type: CommaDelimitedList, Default: '' }
+  Groups: { Type: CommaDelimitedList, Default: '' }";
+    let text = TEMPLATE
+        .replace("Parameters:", lists)
+        .replace("Resources:", rules);
+    for good in [
+        &[][..],
+        &[("GROUPS", "g")],
+        &[("SUBNETS", "a,b"), ("GROUPS", "g")],
+    ] {
+        stack(&text, good).unwrap_or_else(|error| panic!("{good:?}: {error}"));
+    }
+    assert_eq!(
+        stack(&text, &[("SUBNETS", "a")])
+            .expect_err("no groups")
+            .to_string(),
+        "t.yaml: Rules.SubnetsNeedGroups.Assertions[0]: Subnets need Groups."
+    );
+    let unknown = text.replace("AssertDescription", "Because");
+    let refusal = stack(&unknown, &[("SUBNETS", "a")]).expect_err("not known");
+    assert!(
+        refusal
+            .to_string()
+            .contains("Rules.SubnetsNeedGroups.Assertions[0].Because")
+    );
+}
+
+#[test]
 fn what_is_switched_off_is_left_out() {
     let off = TEMPLATE.replace("MaximumRetryAttempts: -1", "Enabled: false");
     let stack = stack(&off, &[]).expect("a good template");
@@ -291,13 +330,22 @@ fn everything_in_the_template_of_this_repository_is_known() {
     let stack = template
         .resolve(
             &BTreeMap::from([
-                ("RedisUrl", "redis://local".to_owned()),
+                ("RedisUrlSecretArn", "arn:redis".to_owned()),
                 ("JwtIssuer", "http://local".to_owned()),
                 ("JwtAudience", "roost".to_owned()),
             ]),
+            BTreeMap::from([("arn:redis".to_owned(), "redis://local".to_owned())]),
             |_| None,
         )
         .unwrap_or_else(|error| panic!("{error}"));
+    let urls = stack
+        .functions
+        .iter()
+        .filter_map(|function| function.environment.get("REDIS_URL"));
+    assert!(
+        urls.clone().count() > 20 && urls.clone().all(|url| url == "redis://local"),
+        "{urls:?}"
+    );
     assert!(
         stack.functions.len() > 20 && stack.tables.len() > 4,
         "{stack:?}"

@@ -147,6 +147,11 @@ impl Config {
             })
     }
 
+    /// The namespace of the metrics, which names the deployment.
+    pub fn metrics_namespace(&self) -> Result<&str> {
+        self.text("METRICS_NAMESPACE")
+    }
+
     /// Reads that one person may make in a minute; 0 is no limit.
     pub fn reads_per_minute(&self) -> Result<u64> {
         self.number("READS_PER_MINUTE")

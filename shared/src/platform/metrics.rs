@@ -4,7 +4,7 @@
 //! A sandbox has one invocation at a time, so one place for all is enough.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use chrono::{DateTime, SecondsFormat};
 use lambda_runtime::tracing::subscriber::filter::LevelFilter;
@@ -12,7 +12,11 @@ use serde_json::{Map, Value, json};
 
 use super::{now_millis, telemetry};
 
-const NAMESPACE: &str = "Roost";
+/// Says whose numbers these are: two deployments in one region must not add to the same ones.
+static NAMESPACE: OnceLock<String> = OnceLock::new();
+
+/// Where nothing is deployed.
+const NO_DEPLOYMENT: &str = "Roost";
 
 /// The format has at most this many values for one metric in one line.
 const MOST_VALUES: usize = 100;
@@ -89,6 +93,12 @@ impl Milliseconds {
     }
 }
 
+/// Call once, before anything is counted.
+pub(super) fn init(namespace: &str) {
+    // The first call decides.
+    let _ = NAMESPACE.set(namespace.to_owned());
+}
+
 /// Reports what the invocation has counted, if anything.
 pub fn flush() {
     PENDING
@@ -112,12 +122,14 @@ impl Pending {
     }
 
     fn flush(&mut self) {
-        if let Some(line) = std::mem::take(self).line(telemetry::level(), now_millis()) {
+        let namespace = NAMESPACE.get().map_or(NO_DEPLOYMENT, String::as_str);
+        let pending = std::mem::take(self);
+        if let Some(line) = pending.line(namespace, telemetry::level(), now_millis()) {
             println!("{line}");
         }
     }
 
-    fn line(self, level: LevelFilter, now_millis: u64) -> Option<Value> {
+    fn line(self, namespace: &str, level: LevelFilter, now_millis: u64) -> Option<Value> {
         if self.counts.is_empty() && self.values.is_empty() {
             return None;
         }
@@ -127,7 +139,7 @@ impl Pending {
             .chain(self.values.keys().map(define("Milliseconds")))
             .collect();
         let directive =
-            json!([{ "Namespace": NAMESPACE, "Dimensions": [[]], "Metrics": definitions }]);
+            json!([{ "Namespace": namespace, "Dimensions": [[]], "Metrics": definitions }]);
         let time = i64::try_from(now_millis)
             .ok()
             .and_then(DateTime::from_timestamp_millis);
@@ -165,7 +177,7 @@ mod tests {
             values: BTreeMap::from([("FanOutLag", vec![12, 40])]),
         };
         let line = pending
-            .line(LevelFilter::WARN, 1_700_000_000_000)
+            .line("Roost/here", LevelFilter::WARN, 1_700_000_000_000)
             .expect("something to say");
         assert_eq!(
             line,
@@ -173,7 +185,7 @@ mod tests {
                 "_aws": {
                     "Timestamp": 1_700_000_000_000_u64,
                     "CloudWatchMetrics": [{
-                        "Namespace": "Roost",
+                        "Namespace": "Roost/here",
                         "Dimensions": [[]],
                         "Metrics": [
                             { "Name": "Deliveries", "Unit": "Count" },
@@ -188,6 +200,6 @@ mod tests {
             })
         );
         assert!(!line.to_string().contains('\n'));
-        assert_eq!(Pending::new().line(LevelFilter::INFO, 0), None);
+        assert_eq!(Pending::new().line("Roost", LevelFilter::INFO, 0), None);
     }
 }

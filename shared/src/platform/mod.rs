@@ -32,7 +32,9 @@ impl Roost {
     /// use.
     pub async fn start() -> Result<Self> {
         telemetry::init();
-        Self::new(Config::from_env(), Aws::from_env().await)
+        let config = Config::from_env();
+        metrics::init(config.metrics_namespace()?);
+        Self::new(config, Aws::from_env().await)
     }
 
     pub fn new(config: Config, aws: Aws) -> Result<Self> {

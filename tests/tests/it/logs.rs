@@ -71,7 +71,7 @@ fn metrics_in(log: &str) -> BTreeSet<String> {
         let start = line.find('{').expect("JSON");
         let line: Value = serde_json::from_str(&line[start..]).expect("one line is one object");
         let directive = &line["_aws"]["CloudWatchMetrics"][0];
-        assert_eq!(directive["Namespace"], "Roost");
+        assert_eq!(directive["Namespace"], "Roost/roost");
         assert_eq!(directive["Dimensions"], json!([[]]));
         for metric in directive["Metrics"].as_array().expect("metrics") {
             let name = metric["Name"].as_str().expect("a name");

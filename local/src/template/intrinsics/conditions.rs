@@ -17,12 +17,17 @@ impl Resolver<'_> {
 
     pub(super) fn condition(&self, name: &str, place: &str, depth: usize) -> Resolved<bool> {
         match self.template["Conditions"].get(name) {
-            Some(expression) => self.holds(expression, &format!("Conditions.{name}"), depth + 1),
+            Some(expression) => self.holds_at(expression, &format!("Conditions.{name}"), depth + 1),
             None => unresolved(place, &format!("there is no condition {name}")),
         }
     }
 
-    pub(super) fn holds(&self, expression: &Value, place: &str, depth: usize) -> Resolved<bool> {
+    /// Whether a condition or an assertion holds.
+    pub(crate) fn holds(&self, expression: &Value, place: &str) -> Resolved<bool> {
+        self.holds_at(expression, place, 0)
+    }
+
+    pub(super) fn holds_at(&self, expression: &Value, place: &str, depth: usize) -> Resolved<bool> {
         if depth > MAX_DEPTH {
             return unresolved(place, "refers to itself");
         }
@@ -42,15 +47,23 @@ impl Resolver<'_> {
                 let [left, right] = self.arguments::<2>(argument, place, depth)?;
                 Ok(plain(&left) == plain(&right))
             }
+            // Of no members at all as well: a list that is not given has none.
+            "Fn::EachMemberEquals" => {
+                let [members, wanted] = self.arguments::<2>(argument, place, depth)?;
+                let Value::Array(members) = members else {
+                    return unresolved(place, &format!("{function} takes a list and a text"));
+                };
+                Ok(members.iter().all(|member| plain(member) == plain(&wanted)))
+            }
             "Fn::Not" => match parts()? {
-                [inner] => Ok(!self.holds(inner, place, depth + 1)?),
+                [inner] => Ok(!self.holds_at(inner, place, depth + 1)?),
                 _ => unresolved(place, "Fn::Not takes a list of one"),
             },
             "Fn::And" => parts()?.iter().try_fold(true, |all, inner| {
-                Ok(all & self.holds(inner, place, depth + 1)?)
+                Ok(all & self.holds_at(inner, place, depth + 1)?)
             }),
             "Fn::Or" => parts()?.iter().try_fold(false, |any, inner| {
-                Ok(any | self.holds(inner, place, depth + 1)?)
+                Ok(any | self.holds_at(inner, place, depth + 1)?)
             }),
             other => unresolved(place, &format!("{other} is not a condition")),
         }

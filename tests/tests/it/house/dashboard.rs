@@ -10,20 +10,22 @@ fn emitted() -> BTreeSet<String> {
     metrics::ALL.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// The metrics of Roost's own namespace on the dashboard: `["Roost", "TimelineReads"…`.
+/// The metrics of the deployment's own namespace on the dashboard: `["Roost/${AWS::StackName}", "TimelineReads"…`.
 fn drawn() -> BTreeSet<String> {
     let template = template();
-    let names = template.split(r#"["Roost", ""#).skip(1);
+    let names = template.split(r#"["Roost/${AWS::StackName}", ""#).skip(1);
     names
         .filter_map(|rest| rest.split('"').next())
         .map(str::to_owned)
         .collect()
 }
 
-/// The metrics of Roost's own namespace that an alarm is about.
+/// The metrics of the deployment's own namespace that an alarm is about.
 fn watched() -> BTreeSet<String> {
     let template = template();
-    let alarms = template.split("Namespace: Roost\n").skip(1);
+    let alarms = template
+        .split("Namespace: !Sub Roost/${AWS::StackName}\n")
+        .skip(1);
     alarms
         .map(|rest| {
             let line = rest.lines().next().unwrap_or_default().trim();

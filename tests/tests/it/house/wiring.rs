@@ -54,16 +54,28 @@ fn every_consumer_has_its_alarms_and_its_lines_on_the_dashboard() {
     let resources = resources();
     let dashboard = &resources["Dashboard"];
     for name in functions_with(&resources, &["Kinesis", "DynamoDB"]) {
-        for alarm in ["Behind", "Fails"] {
-            let alarm = resources.get(&format!("{name}{alarm}"));
-            let alarm = alarm.unwrap_or_else(|| panic!("{name} has no alarm {name}…"));
-            assert!(
-                alarm.contains(&format!("!Ref {name}Function")),
-                "{name}: {alarm}"
-            );
+        for (kind, watched) in [
+            ("Behind", format!("!Ref {name}Function }}")),
+            ("Fails", format!("!Ref {name}Function }}")),
+            ("GivesUp", format!("!Ref {name}FunctionRecords }}")),
+            ("Loses", format!("!Ref {name}Function }}")),
+        ] {
+            let alarm = resources.get(&format!("{name}{kind}"));
+            let alarm = alarm.unwrap_or_else(|| panic!("{name} has no alarm {name}{kind}"));
+            assert!(alarm.contains(&watched), "{name}{kind}: {alarm}");
         }
-        for metric in ["IteratorAge", "Errors"] {
-            let line = format!(r#""{metric}", "FunctionName", "${{{name}Function}}""#);
+        for (metric, whose) in [
+            (
+                "IteratorAge",
+                format!(r#"FunctionName", "${{{name}Function}}"#),
+            ),
+            ("Errors", format!(r#"FunctionName", "${{{name}Function}}"#)),
+            (
+                "OnFailureDestinationDeliveredEventCount",
+                format!(r#"EventSourceMappingUUID", "${{{name}FunctionRecords}}"#),
+            ),
+        ] {
+            let line = format!(r#""{metric}", "{whose}""#);
             assert!(
                 dashboard.contains(&line),
                 "{name} is not on the dashboard: {line}"
@@ -152,6 +164,80 @@ fn every_function_has_a_role_and_a_log_group_of_its_own() {
                 "{name} has no {name}{part} of its own"
             );
         }
+    }
+}
+
+/// Tables and user pool hold people's data, the key reads it, and the bucket holds what is still to be done.
+#[test]
+fn what_outlives_the_stack_is_taken_back_if_its_first_deployment_fails() {
+    let resources = resources();
+    let kept = [
+        "UsersTable",
+        "FollowersTable",
+        "FollowingTable",
+        "TweetsTable",
+    ];
+    for name in kept.iter().chain(&["UserPool", "DataKey", "FailedBatches"]) {
+        let resource = &resources[*name];
+        assert!(
+            resource.contains("DeletionPolicy: RetainExceptOnCreate\n")
+                && resource.contains("UpdateReplacePolicy: Retain\n"),
+            "{name} is not kept, or blocks the next attempt: {resource}"
+        );
+        let protected = resource.contains("DeletionProtection");
+        assert!(
+            !protected || resource.contains("!If [ProtectData, "),
+            "{name} refuses to be taken back: {resource}"
+        );
+    }
+}
+
+/// A function's name has at most 64 characters. docs/OPERATIONS.md promises 40 of them to the stack.
+#[test]
+fn a_stack_may_have_a_name_of_forty_characters() {
+    let resources = resources();
+    let names = resources.values().filter_map(|text| {
+        let (_, name) = text.split_once("FunctionName: !Sub ${AWS::StackName}")?;
+        name.lines().next()
+    });
+    for name in names {
+        assert!(40 + name.len() <= 64, "{name} is too long a name");
+    }
+}
+
+/// The name of a stack may be longer, and have capitals, which ElastiCache refuses.
+#[test]
+fn the_cache_is_not_named_after_the_stack() {
+    let resources = resources();
+    for (name, id) in [
+        ("Cache", "ServerlessCacheName"),
+        ("CacheUser", "UserId"),
+        ("CacheUsers", "UserGroupId"),
+    ] {
+        let lines = resources[name].lines();
+        let line = lines.map(str::trim).find(|line| line.starts_with(id));
+        let line = line.unwrap_or_else(|| panic!("{name} has no {id}"));
+        assert!(
+            !line.contains("AWS::StackName"),
+            "{name} would be refused for some stacks: {line}"
+        );
+    }
+}
+
+/// Lambda removes the interfaces of a function that left its network some time after the update that took it out.
+#[test]
+fn functions_may_leave_a_network() {
+    let policy = &resources()["JoinNetwork"];
+    assert!(!policy.contains("\n    Condition:"), "{policy}");
+    let template = template();
+    let attached = template
+        .lines()
+        .filter(|line| line.contains("ManagedPolicyArns:") && line.contains("JoinNetwork"));
+    for line in attached {
+        assert!(
+            !line.contains("!If"),
+            "it is taken away with the network: {line}"
+        );
     }
 }
 
