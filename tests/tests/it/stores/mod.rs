@@ -95,13 +95,15 @@ impl Stores {
         Timelines::new(&roost).expect("a configuration")
     }
 
-    /// The URL of Redis, if it is a single server without TLS, which tests can stand before. `None`, after saying that the
-    /// test is skipped, if not.
+    /// The URL of Redis, if it is a single server without TLS and password, which tests can stand before. `None`, after
+    /// saying that the test is skipped, if not.
     fn plain_redis(&self) -> Option<String> {
         let url = self.client.target().endpoints.redis.clone()?;
-        let plain = url.starts_with("redis://") && env::var("ROOST_REDIS_CLUSTER").is_err();
+        let plain = url.starts_with("redis://")
+            && !url.contains('@')
+            && env::var("ROOST_REDIS_CLUSTER").is_err();
         if !plain {
-            skip("it stands between a sandbox and Redis, which needs a single server without TLS");
+            skip("it stands before Redis, which needs a single server without TLS and password");
         }
         plain.then_some(url)
     }
