@@ -32,3 +32,4 @@ mod stampede;
 mod stores;
 mod timeline;
 mod unfollows;
+mod wide_readers;
