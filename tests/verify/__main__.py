@@ -72,6 +72,8 @@ PARAMETERS = {
 # MiniStack takes about a tenth of a second for an invocation, and delivers streams one batch at a time.
 PATIENCE = "8"
 TESTS_AT_ONCE = "4"
+# Of what failed tests said, as much as one reads.
+FAILURE_LINES = 200
 STEPS = ("build", "start", "guided", "mistakes", "deploy", "suite", "schedules", "redrive", "tokens", "policies")
 
 
@@ -339,6 +341,10 @@ class Verification:
             skipped = Counter(line.split(": ", 2)[2] for line in lines if line.startswith("skipped: "))
             for why, count in skipped.most_common():
                 say(f"   {count:4} skipped: {why}")
+            if "failures:" in lines:
+                # What the failed tests said; the end of the log has only their names.
+                said = lines[lines.index("failures:") :]
+                say("\n".join(f"   │ {line[:300]}" for line in said[:FAILURE_LINES]))
             say("".join(f"   {line}" for line in lines if line.startswith("test result")))
             # Why it failed, if that is why.
             for line in Permissions(self.cloud, STACK, CHECKS).refusals():
