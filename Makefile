@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run test verify fmt lint build deploy destroy smoke redrive watch invoke seed receipt clean redis check-template
+.PHONY: help setup run test verify verify-arm64 fmt lint build deploy destroy smoke redrive watch invoke seed receipt clean redis check-template
 
 VENV := .venv
 TOOLS := $(VENV)/.tools
@@ -24,7 +24,7 @@ export SAM_CLI_TELEMETRY := 0
 export AWS_REGION ?= us-east-1
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: redis $(TOOLS) ## Install what the other commands need (they do it by themselves, too)
 
@@ -62,6 +62,18 @@ test: redis lint ## Check format, lints and template, and run all tests
 
 verify: redis check-template $(MINISTACK) ## Deploy the template with SAM into a cloud on this machine, and run the end-to-end suite on it
 	@$(VENV)/bin/python tests/verify
+
+# Debian's compiler, cross compiler and emulator: what rustup installs is not touched.
+ARM64_TOOLS := rustc-web cargo-web libstd-rust-web-dev:arm64 gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+verify-arm64: redis ## Build the functions for arm64, the default processor, and let them answer under an emulator (Debian only)
+	@dpkg-query --show $(ARM64_TOOLS) >/dev/null 2>&1 || { \
+	  command -v apt-get >/dev/null || { echo "verify-arm64 needs Debian's packages: $(ARM64_TOOLS)" >&2; exit 1; }; \
+	  echo "installing $(ARM64_TOOLS)"; \
+	  if [ "$$(id -u)" = 0 ]; then as_root=; else as_root="sudo -n"; fi; \
+	  $$as_root dpkg --add-architecture arm64 && $$as_root apt-get update -q >/dev/null && \
+	  DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -y -q --no-install-recommends $(ARM64_TOOLS) >/dev/null; \
+	}
+	@python3 tests/verify/arm64.py
 
 fmt: ## Format the code
 	cargo fmt --all
