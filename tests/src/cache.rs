@@ -33,6 +33,16 @@ pub mod keys {
         format!("my_celebs:{{{user}}}")
     }
 
+    /// Which tweets this user has reacted to.
+    pub fn reacted(user: u64) -> String {
+        format!("reacted:{{{user}}}")
+    }
+
+    /// How many people reacted to this tweet.
+    pub fn stats(tweet: u64) -> String {
+        format!("stats:{{{tweet}}}")
+    }
+
     pub fn user_counts(user: u64) -> String {
         format!("user_counts:{{{user}}}")
     }

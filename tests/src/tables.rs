@@ -12,10 +12,9 @@ use aws_sdk_dynamodb::types::{
 
 use shared::Roost;
 use shared::domain::UserId;
-use shared::flows::oracle;
+use shared::flows::oracle::Oracle;
 use shared::platform::aws::Aws;
 use shared::platform::config::Config;
-use shared::stores::{Following, Tweets};
 
 use crate::patience::in_parallel;
 use crate::target::Target;
@@ -109,7 +108,15 @@ impl Tables {
             sdk: self.sdk.clone(),
             stack: stack.to_owned(),
         };
-        for name in ["users", "followers", "following", "tweets", "ledger"] {
+        for name in [
+            "users",
+            "followers",
+            "following",
+            "tweets",
+            "reactions",
+            "reactors",
+            "ledger",
+        ] {
             let described = self.dynamo.describe_table().table_name(self.table(name));
             let table = described.send().await.ok().and_then(|answer| answer.table);
             let table = table.unwrap_or_else(|| panic!("{name} cannot be described"));
@@ -157,6 +164,25 @@ impl Tables {
     }
 
     /// The tweets that an author has, newest first.
+    /// How many likes of a tweet were counted.
+    pub async fn likers_of(&self, tweet: u64) -> usize {
+        let scan = self.dynamo.scan().table_name(self.table("reactors"));
+        let items: Vec<Item> = scan
+            .consistent_read(true)
+            .into_paginator()
+            .items()
+            .send()
+            .collect::<Result<_, _>>()
+            .await
+            .expect("the table can be scanned");
+        let prefix = format!("like#{tweet}#");
+        let of_tweet = items.iter().filter(|item| {
+            let pk = item.get("pk").and_then(|pk| pk.as_s().ok());
+            pk.is_some_and(|pk| pk.starts_with(&prefix))
+        });
+        of_tweet.count()
+    }
+
     pub async fn tweets_of(&self, author: u64) -> Vec<u64> {
         let mut tweets: Vec<_> = self
             .query("tweets", "author_id", author)
@@ -186,17 +212,16 @@ impl Tables {
             .collect()
     }
 
-    /// The oracle: the user's own tweets and those of everybody they follow, newest first.
+    /// The oracle: the user's own tweets and those of everybody they follow, newest first, without what they have hidden.
     pub async fn home_timeline_of(&self, user: u64) -> Vec<u64> {
         let config = Config::from([
             ("FOLLOWING_TABLE", self.table("following").as_str()),
             ("TWEETS_TABLE", self.table("tweets").as_str()),
+            ("REACTIONS_TABLE", self.table("reactions").as_str()),
         ]);
         let roost = Roost::new(config, Aws::from(self.sdk.clone())).expect("a configuration");
-        let following = Following::new(&roost).expect("a configuration");
-        let tweets = Tweets::new(&roost).expect("a configuration");
-        let (user, everything) = (UserId::new(user), usize::MAX);
-        let entries = oracle::home_timeline(&following, &tweets, user, everything).await;
+        let oracle = Oracle::new(&roost).expect("a configuration");
+        let entries = oracle.home_timeline(UserId::new(user), usize::MAX).await;
         let entries = entries.expect("the tables answer");
         entries.iter().map(|entry| entry.tweet.get()).collect()
     }
@@ -456,7 +481,15 @@ impl Tables {
     /// Where any of these words is found in any attribute of any item of all tables.
     pub async fn mentions(&self, words: &[String]) -> Vec<String> {
         let mut found = Vec::new();
-        for table in ["users", "followers", "following", "tweets", "ledger"] {
+        for table in [
+            "users",
+            "followers",
+            "following",
+            "tweets",
+            "reactions",
+            "reactors",
+            "ledger",
+        ] {
             let scan = self.dynamo.scan().table_name(self.table(table));
             let items: Vec<Item> = scan
                 .consistent_read(true)

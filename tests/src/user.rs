@@ -36,6 +36,8 @@ pub struct Tweet {
     pub author_id: u64,
     pub text: String,
     pub created_at: String,
+    pub like_count: u64,
+    pub liked: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -203,6 +205,37 @@ impl User {
             .send()
             .await
             .expect(204);
+    }
+
+    pub async fn like(&self, tweet: &Tweet) {
+        self.react(Method::PUT, tweet, "like").await;
+    }
+
+    pub async fn unlike(&self, tweet: &Tweet) {
+        self.react(Method::DELETE, tweet, "like").await;
+    }
+
+    pub async fn hide(&self, tweet: &Tweet) {
+        self.react(Method::PUT, tweet, "hide").await;
+    }
+
+    pub async fn unhide(&self, tweet: &Tweet) {
+        self.react(Method::DELETE, tweet, "hide").await;
+    }
+
+    async fn react(&self, method: Method, tweet: &Tweet, reaction: &str) {
+        self.call(method, &format!("/v1/tweets/{}/{reaction}", tweet.id))
+            .send()
+            .await
+            .expect(204);
+    }
+
+    /// The tweet as this person sees it.
+    pub async fn tweet(&self, id: u64) -> Tweet {
+        self.get(&format!("/v1/tweets/{id}"))
+            .await
+            .expect(200)
+            .read()
     }
 
     pub async fn profile(&self) -> Profile {

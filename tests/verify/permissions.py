@@ -12,9 +12,11 @@ from pathlib import Path
 # What a function needs when something happens that verification does not bring about, and why. It must be allowed all
 # the same. The tests of these paths run on the local cloud.
 RARE = {
+    ("AuditTimelinesFunction", "dynamodb:BatchGetItem", "reactions"): "reads reactions that the cache has lost",
     ("AuditTimelinesFunction", "dynamodb:BatchGetItem", "tweets"): "reads tweets that the cache has lost",
     ("AuditTimelinesFunction", "dynamodb:GetItem", "users"): "reads a marker that the cache has lost",
     ("AuditTimelinesFunction", "kinesis:PutRecords", "timeline-fills"): "rebuilds a list that is lost meanwhile",
+    ("CountReactionsFunction", "dynamodb:BatchWriteItem", "reactions"): "removes likes of a tweet that went meanwhile",
     ("CountFollowsFunction", "kinesis:PutRecords", "celebrity-flag-changed"): "has counts cached later if the cache is down",
     ("FanOutTweetsFunction", "dynamodb:UpdateItem", "users"): "counts tweets a day, with TierPolicy load",
     ("FillTimelinesFunction", "dynamodb:BatchGetItem", "users"): "looks up tiers that the cache has lost",

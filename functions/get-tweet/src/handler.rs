@@ -1,4 +1,5 @@
 use shared::domain::{Entry, Tweet, TweetId, UserId};
+use shared::flows::reactions::MyReactions;
 use shared::runtime::http::{self, HttpResponse, Request};
 use shared::stores::{Tweets, Users};
 use shared::{Error, Result, Roost};
@@ -6,6 +7,7 @@ use shared::{Error, Result, Roost};
 pub(crate) struct GetTweet {
     users: Users,
     tweets: Tweets,
+    my_reactions: MyReactions,
 }
 
 impl http::Handler for GetTweet {
@@ -13,13 +15,16 @@ impl http::Handler for GetTweet {
         Ok(Self {
             users: Users::new(roost)?,
             tweets: Tweets::new(roost)?,
+            my_reactions: MyReactions::new(roost)?,
         })
     }
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let id = TweetId::parse(http::path(request, "id"))?;
         let tweet = self.find(id, me).await?;
-        http::ok(&tweet.ok_or_else(|| Error::NotFound(format!("there is no tweet {id}")))?)
+        let tweet = tweet.ok_or_else(|| Error::NotFound(format!("there is no tweet {id}")))?;
+        let seen = self.my_reactions.see(me, vec![tweet]).await?;
+        http::ok(&seen.first())
     }
 }
 

@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use serde::Serialize;
-use shared::domain::{Cursor, PageSize, Tweet, TweetId, User, UserId};
+use shared::domain::{Cursor, PageSize, SeenTweet, TweetId, User, UserId};
 use shared::flows::home_timeline::{Explanation, HomePage, HomeTimelines, Troubles};
 use shared::platform::metrics;
 use shared::runtime::http::{self, HttpResponse, Request, header};
@@ -26,7 +26,7 @@ struct Body {
 #[derive(Serialize)]
 struct Item {
     #[serde(flatten)]
-    tweet: Tweet,
+    tweet: SeenTweet,
     /// How it came here, if the client wants to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Explanation>,
@@ -142,7 +142,7 @@ impl Body {
         let oldest = page
             .tweets
             .last()
-            .map(|tweet| tweet.id)
+            .map(|seen| seen.tweet.id)
             .filter(|_| page.more);
         Self::new(page, explained, oldest, None)
     }
@@ -152,7 +152,7 @@ impl Body {
         let newest = page
             .tweets
             .first()
-            .map(|tweet| tweet.id)
+            .map(|seen| seen.tweet.id)
             .filter(|_| page.more);
         Self::new(page, explained, None, newest)
     }
@@ -170,8 +170,8 @@ impl Body {
         Self {
             meta: Meta {
                 result_count: page.tweets.len(),
-                newest_id: page.tweets.first().map(|tweet| tweet.id),
-                oldest_id: page.tweets.last().map(|tweet| tweet.id),
+                newest_id: page.tweets.first().map(|seen| seen.tweet.id),
+                oldest_id: page.tweets.last().map(|seen| seen.tweet.id),
                 next_cursor,
                 next_since_id,
                 caught_up: page.caught_up,

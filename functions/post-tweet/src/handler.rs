@@ -1,5 +1,7 @@
 use serde::Deserialize;
-use shared::domain::{Entry, Tweet, TweetId, TweetText, UserId};
+use shared::domain::media::{Medium, UncheckedMedium};
+use shared::domain::{Entry, SeenTweet, Tweet, TweetId, TweetText, UserId};
+use shared::flows::reactions::MyReactions;
 use shared::platform::now_millis;
 use shared::runtime::http::{self, HttpResponse, Request};
 use shared::stores::tweets::Stored;
@@ -19,11 +21,21 @@ pub(crate) struct PostTweet {
     idempotency_keys: IdempotencyKeys,
     timelines: Timelines,
     cards: Cards,
+    my_reactions: MyReactions,
 }
 
 #[derive(Deserialize)]
 struct Body {
     text: String,
+    #[serde(default)]
+    media: Vec<UncheckedMedium>,
+}
+
+/// What a request asks for.
+struct Post {
+    text: TweetText,
+    media: Vec<Medium>,
+    idempotency_key: Option<String>,
 }
 
 impl http::Handler for PostTweet {
@@ -35,15 +47,15 @@ impl http::Handler for PostTweet {
             idempotency_keys: IdempotencyKeys::new(roost)?,
             timelines: Timelines::new(roost)?,
             cards: Cards::new(roost)?,
+            my_reactions: MyReactions::new(roost)?,
         })
     }
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
-        let (text, key) = read(request)?;
-        let (tweet, is_new) = self.store(me, text, key.as_deref()).await?;
+        let (tweet, is_new) = self.store(me, &read(request)?).await?;
         if !is_new {
             // It was shown when it was new, and may have been deleted since.
-            return http::created(&tweet);
+            return self.replay(me, tweet).await;
         }
         let ((), exists) = tokio::join!(self.show_to_author(&tweet), self.users.still_exists(me));
         if !exists? {
@@ -54,17 +66,29 @@ impl http::Handler for PostTweet {
             return Err(Error::NoProfile);
         }
         tracing::info!(tweet_id = %tweet.id, "tweet posted");
-        http::created(&tweet)
+        // Nobody has had the time to like it.
+        let liked = false;
+        http::created(&SeenTweet { tweet, liked })
     }
 }
 
 impl PostTweet {
+    /// The answer to a key that was used before: the tweet as it is now, or as it was if it has been deleted.
+    async fn replay(&self, me: UserId, tweet: Tweet) -> Result<HttpResponse> {
+        let now = self.tweets.find(Entry::new(tweet.id, me)).await?;
+        let seen = self
+            .my_reactions
+            .see(me, vec![now.unwrap_or(tweet)])
+            .await?;
+        http::created(&seen.first())
+    }
+
     /// The tweet, and `true` if this request stored it.
-    async fn store(&self, me: UserId, text: TweetText, key: Option<&str>) -> Result<(Tweet, bool)> {
+    async fn store(&self, me: UserId, post: &Post) -> Result<(Tweet, bool)> {
         for _ in 0..ATTEMPTS {
             let id = TweetId::new(self.ids.next().await?);
-            let tweet = Tweet::new(id, me, text.clone());
-            let stored = match key {
+            let tweet = Tweet::new(id, me, post.text.clone()).with_media(post.media.clone());
+            let stored = match &post.idempotency_key {
                 None => self.tweets.store(&tweet).await?,
                 Some(key) => self.idempotency_keys.store_once(&tweet, key).await?,
             };
@@ -96,10 +120,11 @@ impl PostTweet {
     }
 }
 
-fn read(request: &Request) -> Result<(TweetText, Option<String>)> {
+fn read(request: &Request) -> Result<Post> {
     let body: Body = http::body(request)?;
     let text = TweetText::parse(body.text)?;
-    let key = match request
+    let media = Medium::parse_all(body.media)?;
+    let idempotency_key = match request
         .headers()
         .get("idempotency-key")
         .map(|value| value.to_str())
@@ -112,7 +137,11 @@ fn read(request: &Request) -> Result<(TweetText, Option<String>)> {
             )));
         }
     };
-    Ok((text, key))
+    Ok(Post {
+        text,
+        media,
+        idempotency_key,
+    })
 }
 
 #[cfg(test)]
@@ -124,9 +153,10 @@ mod tests {
 
     #[test]
     fn the_event_posts_a_text_once() {
-        let (text, key) = read(&test::request(EVENT)).expect("a good request");
-        assert_eq!(text.as_str(), "just setting up my roost");
-        assert_eq!(key.as_deref(), Some("first-tweet"));
+        let post = read(&test::request(EVENT)).expect("a good request");
+        assert_eq!(post.text.as_str(), "just setting up my roost");
+        assert_eq!(post.media.len(), 0);
+        assert_eq!(post.idempotency_key.as_deref(), Some("first-tweet"));
     }
 
     #[test]

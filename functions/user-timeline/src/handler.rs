@@ -1,4 +1,5 @@
 use shared::domain::{Cursor, UserId};
+use shared::flows::reactions::MyReactions;
 use shared::runtime::http::{self, HttpResponse, Page, Request};
 use shared::stores::tweets::{NEWEST, OLDEST};
 use shared::stores::{Tweets, Users};
@@ -7,6 +8,7 @@ use shared::{Result, Roost};
 pub(crate) struct UserTimeline {
     users: Users,
     tweets: Tweets,
+    my_reactions: MyReactions,
 }
 
 impl http::Handler for UserTimeline {
@@ -14,10 +16,11 @@ impl http::Handler for UserTimeline {
         Ok(Self {
             users: Users::new(roost)?,
             tweets: Tweets::new(roost)?,
+            my_reactions: MyReactions::new(roost)?,
         })
     }
 
-    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let author = UserId::parse(http::path(request, "id"))?;
         let (size, cursor) = (http::page_size(request)?, http::cursor(request)?);
         self.users.get(author).await?;
@@ -33,7 +36,8 @@ impl http::Handler for UserTimeline {
             .last()
             .filter(|_| more)
             .map(|tweet| tweet.id.to_string());
-        http::ok(&Page::new(tweets, next_cursor))
+        let seen = self.my_reactions.see(me, tweets).await?;
+        http::ok(&Page::new(seen, next_cursor))
     }
 }
 

@@ -1,9 +1,9 @@
-//! A tweet and what its text may be.
+//! A tweet, what its text may be, and what a reader sees of it.
 
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{TweetId, UserId};
+use super::{Medium, TweetId, UserId};
 use crate::{Error, Result};
 
 /// 1 to 280 characters as a reader counts them (grapheme clusters), not only white space. Kept exactly as sent.
@@ -44,13 +44,26 @@ impl TweetText {
     }
 }
 
-/// A tweet as clients read one.
+/// A tweet, the same for every reader.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tweet {
     pub id: TweetId,
     pub author_id: UserId,
     pub text: TweetText,
     pub created_at: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Medium>,
+    #[serde(flatten)]
+    pub counts: ReactionCounts,
+}
+
+/// How often others reacted to a tweet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ReactionCounts {
+    pub like_count: u64,
+    /// Grows with every change.
+    #[serde(skip)]
+    pub version: u64,
 }
 
 impl Tweet {
@@ -60,8 +73,23 @@ impl Tweet {
             author_id,
             text,
             created_at: id.created_at(),
+            media: Vec::new(),
+            counts: ReactionCounts::default(),
         }
     }
+
+    pub fn with_media(self, media: Vec<Medium>) -> Self {
+        Self { media, ..self }
+    }
+}
+
+/// A tweet as one reader sees it. This is what clients get.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SeenTweet {
+    #[serde(flatten)]
+    pub tweet: Tweet,
+    /// `true` if this reader likes it.
+    pub liked: bool,
 }
 
 #[cfg(test)]

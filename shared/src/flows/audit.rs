@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::home_timeline::HomeTimelines;
-use super::oracle;
+use super::oracle::Oracle;
 use crate::domain::audit::{Difference, compare};
 use crate::domain::{Entry, PageSize, TweetId, UserId};
 use crate::platform::{Roost, metrics, now_millis};
-use crate::stores::{Cards, Feeds, Following, Timelines, Tweets, UserCounts};
+use crate::stores::{Cards, Feeds, Reacted, Timelines, UserCounts};
 use crate::{Error, Result};
 
 /// How old a tweet must be to be missed.
@@ -28,8 +28,8 @@ pub struct Audit {
     cards: Cards,
     feeds: Feeds,
     counts: UserCounts,
-    following: Following,
-    tweets: Tweets,
+    reacted: Reacted,
+    oracle: Oracle,
 }
 
 impl Audit {
@@ -40,8 +40,8 @@ impl Audit {
             cards: Cards::new(roost)?,
             feeds: Feeds::new(roost)?,
             counts: UserCounts::new(roost)?,
-            following: Following::new(roost)?,
-            tweets: Tweets::new(roost)?,
+            reacted: Reacted::new(roost)?,
+            oracle: Oracle::new(roost)?,
         })
     }
 
@@ -92,11 +92,11 @@ impl Audit {
             return Ok(Difference::default());
         }
         // Read after the page: what was deleted or unfollowed before it was read must not be on it.
-        let truth = oracle::home_timeline(&self.following, &self.tweets, user, size.get()).await?;
+        let truth = self.oracle.home_timeline(user, size.get()).await?;
         let served: Vec<Entry> = page
             .tweets
             .iter()
-            .map(|tweet| Entry::new(tweet.id, tweet.author_id))
+            .map(|seen| Entry::new(seen.tweet.id, seen.tweet.author_id))
             .collect();
         let settled = TweetId::first_at(now_millis().saturating_sub(SETTLED_MS));
         Ok(compare(&served, &truth, settled, page.more))
@@ -110,6 +110,7 @@ impl Audit {
             "served page differs from the tables"
         );
         self.timelines.forget(user).await?;
+        self.reacted.forget(user).await?;
         self.cards.forget_tweets(&difference.tweets()).await?;
         let authors = difference.authors();
         self.feeds.forget(authors.iter().copied()).await?;

@@ -10,7 +10,7 @@ use crate::stores::follows::Edge;
 use crate::stores::tweets::Remains;
 use crate::stores::{
     Cards, Celebs, Drifts, Followers, Following, Follows, IdempotencyKeys, Identities, Markers,
-    Timelines, Tweets,
+    Reactions, Timelines, Tweets,
 };
 
 /// Tweets or edges that are removed in one piece.
@@ -48,6 +48,7 @@ pub struct Eraser {
     timelines: Timelines,
     celebs: Celebs,
     cards: Cards,
+    reactions: Reactions,
 }
 
 impl Eraser {
@@ -63,6 +64,7 @@ impl Eraser {
             timelines: Timelines::new(roost)?,
             celebs: Celebs::new(roost)?,
             cards: Cards::new(roost)?,
+            reactions: Reactions::new(roost)?,
         })
     }
 
@@ -70,7 +72,9 @@ impl Eraser {
     pub async fn next_piece(&self, user: UserId) -> Result<bool> {
         Ok(self.some_tweets(user).await?
             || self.some_followers(user).await?
-            || self.some_following(user).await?)
+            || self.some_following(user).await?
+            // The stream of reactions takes them out of the counts.
+            || self.reactions.erase_some(user, PIECE).await?)
     }
 
     /// What is left when everything else has gone.

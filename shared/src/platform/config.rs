@@ -57,6 +57,16 @@ impl Config {
         self.text("FAN_OUT_PAGES_STREAM")
     }
 
+    /// Table of who reacted to what.
+    pub fn reactions_table(&self) -> Result<&str> {
+        self.text("REACTIONS_TABLE")
+    }
+
+    /// Table of who reacted to a tweet.
+    pub fn reactors_table(&self) -> Result<&str> {
+        self.text("REACTORS_TABLE")
+    }
+
     /// Kinesis stream of authors whose tier flipped.
     pub fn tier_changes_stream(&self) -> Result<&str> {
         self.text("CELEBRITY_FLAG_CHANGED_STREAM")

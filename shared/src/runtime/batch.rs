@@ -175,6 +175,12 @@ pub fn new_image<T: DeserializeOwned>(record: &TableRecord) -> Result<T> {
         .map_err(Error::unreadable("a record's new image"))
 }
 
+/// The item before the change that a DynamoDB stream record is about.
+pub fn old_image<T: DeserializeOwned>(record: &TableRecord) -> Result<T> {
+    serde_dynamo::from_item(record.change.old_image.clone())
+        .map_err(Error::unreadable("a record's old image"))
+}
+
 /// `true` if the record's item was put into the table, `false` if it was removed.
 pub fn was_inserted(record: &TableRecord) -> Result<bool> {
     match record.event_name.as_str() {

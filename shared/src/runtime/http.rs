@@ -15,6 +15,7 @@ pub use lambda_http::{Request, RequestExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use super::Exit;
 use super::guard::guarded;
@@ -28,6 +29,12 @@ pub type HttpResponse = Response<Body>;
 
 /// The largest body that is read.
 const MOST_BODY_BYTES: usize = 32 * 1024;
+
+/// How long a PUT or a DELETE is tried. An attempt takes half a second if Redis does not answer, and a function has ten.
+const PERSISTENCE: Duration = Duration::from_secs(4);
+
+/// Between two attempts. Random, so that sandboxes do not ask in step.
+const PAUSE_MS: std::ops::Range<u64> = 200..400;
 
 /// One endpoint: what it needs, and what it answers.
 pub trait Handler: Sized + Sync {
@@ -88,7 +95,18 @@ async fn for_user(
     };
     if !is_read(request) {
         identities.verify(&subject).await;
-        return handled().await;
+        // What may be repeated is tried again if a store does not answer for a moment: nobody should have to repeat a
+        // delete because Redis was slow once.
+        let until = Instant::now() + PERSISTENCE;
+        loop {
+            match handled().await {
+                Err(error) if is_repeatable(request, &error) && Instant::now() < until => {
+                    tracing::warn!(error = error.chain(), "request tried again");
+                    sleep(Duration::from_millis(fastrand::u64(PAUSE_MS))).await;
+                }
+                result => return result,
+            }
+        }
     }
     // A read does no harm, so it does not wait for the check. If the caller changed, the handler answers again.
     let (result, same) = tokio::join!(guarded(handled()), identities.verify(&subject));
@@ -121,6 +139,10 @@ where
 
 fn is_read(request: &Request) -> bool {
     request.method().is_safe()
+}
+
+fn is_repeatable(request: &Request, error: &Error) -> bool {
+    request.method().is_idempotent() && error.may_pass()
 }
 
 /// A read is handled while its budget is looked up, so that it takes no longer; a write only after that.
@@ -335,6 +357,11 @@ pub fn if_none_match(request: &Request) -> Option<&str> {
 /// `cursor` of the query.
 pub fn cursor(request: &Request) -> Result<Option<Cursor>> {
     query(request, "cursor").map(Cursor::parse).transpose()
+}
+
+/// An optional text in the query.
+pub fn text<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
+    query(request, name)
 }
 
 fn query<'a>(request: &'a Request, name: &str) -> Option<&'a str> {

@@ -1,5 +1,5 @@
-//! What a page shows besides ids, cached in Redis: tweets (`tweet:{t}`) and user cards (`profile:{u}`, with the counts of
-//! [`super::user_counts`]).
+//! What a page shows besides ids, cached in Redis: tweets (`tweet:{t}`, with the counts of [`super::tweet_stats`]) and user
+//! cards (`profile:{u}`, with the counts of [`super::user_counts`]).
 //!
 //! A deleted tweet leaves a tombstone that names its author. Only a tombstone made by the author counts, so nobody can
 //! hide another author's tweet. Fills are `SET NX`, so a late fill cannot bring a deleted tweet back. A deleted account
@@ -11,9 +11,9 @@ use redis::{Cmd, Value, cmd};
 use serde::{Deserialize, Serialize};
 
 use super::users::UserRow;
-use super::{UserCounts, keys, user_counts};
+use super::{TweetStats, UserCounts, keys, tweet_stats, user_counts};
 use crate::Result;
-use crate::domain::{DisplayName, Entry, Handle, Tweet, TweetId, TweetText, User, UserId};
+use crate::domain::{DisplayName, Entry, Handle, Medium, Tweet, TweetId, TweetText, User, UserId};
 use crate::platform::Roost;
 use crate::platform::redis::Redis;
 
@@ -26,6 +26,7 @@ const PROFILE_SECONDS: u64 = 24 * 3600;
 pub struct Cards {
     redis: Redis,
     counts: UserCounts,
+    stats: TweetStats,
 }
 
 /// `tweet:{t}`, unless it is a [`tombstone`].
@@ -33,6 +34,8 @@ pub struct Cards {
 struct CachedTweet {
     author_id: UserId,
     text: TweetText,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    media: Vec<Medium>,
 }
 
 /// What `tweet:{t}` holds when its author deleted it. It is told from a tweet by its first bytes.
@@ -61,6 +64,26 @@ pub enum Lookup {
     Unknown,
 }
 
+impl Lookup {
+    /// With the counts that were read along. A tweet whose counts are not cached has to be read from the table.
+    fn counted(self, stats: &Value) -> Self {
+        match (self, tweet_stats::counts(stats)) {
+            (Self::Found(tweet), Some(counts)) => Self::Found(Tweet { counts, ..tweet }),
+            (Self::Found(_), None) => Self::Unknown,
+            (other, _) => other,
+        }
+    }
+}
+
+/// What the cache knows about a tweet's author.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authorship {
+    Known(UserId),
+    /// Somebody deleted a tweet with this id. It was theirs if the id is not somebody else's.
+    Deleted,
+    Unknown,
+}
+
 /// The cache's answer for one page.
 pub struct Found {
     /// In the order of the entries asked for.
@@ -83,6 +106,7 @@ impl Cards {
         Ok(Self {
             redis: roost.redis()?,
             counts: UserCounts::new(roost)?,
+            stats: TweetStats::new(roost)?,
         })
     }
 
@@ -91,22 +115,22 @@ impl Cards {
         let tweets = entries
             .iter()
             .map(|entry| cmd("GET").arg(keys::tweet(entry.tweet)).take());
+        let stats = entries.iter().map(|entry| tweet_stats::read(entry.tweet));
         let profiles = users
             .iter()
             .map(|user| cmd("GET").arg(keys::profile(*user)).take());
         let counts = users.iter().map(|user| user_counts::read(*user));
-        let answers: Vec<Value> = self
-            .redis
-            .run(tweets.chain(profiles).chain(counts).collect::<Vec<_>>())
-            .await?;
-        let (tweets, cards) = answers.split_at(entries.len());
+        let reads = tweets.chain(stats).chain(profiles).chain(counts);
+        let answers: Vec<Value> = self.redis.run(reads.collect::<Vec<_>>()).await?;
+        let (tweets, rest) = answers.split_at(entries.len());
+        let (stats, cards) = rest.split_at(entries.len());
         let (profiles, counts) = cards.split_at(users.len());
         let users = users.iter().zip(profiles.iter().zip(counts));
         Ok(Found {
             tweets: entries
                 .iter()
-                .zip(tweets)
-                .map(|(entry, value)| read_tweet(*entry, value))
+                .zip(tweets.iter().zip(stats))
+                .map(|(entry, (value, stats))| read_tweet(*entry, value).counted(stats))
                 .collect(),
             users: users
                 .filter_map(|(id, (profile, counts))| Some((*id, read_user(*id, profile, counts)?)))
@@ -116,15 +140,35 @@ impl Cards {
 
     /// Remembers tweets unless something is known about them already.
     pub async fn fill_tweets(&self, tweets: &[Tweet]) -> Result<()> {
+        let counts: Vec<_> = tweets
+            .iter()
+            .map(|tweet| (tweet.id, tweet.counts))
+            .collect();
+        self.stats.set(&counts).await?;
         self.redis
             .tell(tweets.iter().map(Self::fill).collect::<Vec<_>>())
             .await
+    }
+
+    /// Whose tweet this is, as far as the cache knows.
+    pub async fn author_of(&self, tweet: TweetId) -> Result<Authorship> {
+        let value: Value = self
+            .redis
+            .one(cmd("GET").arg(keys::tweet(tweet)).take())
+            .await?;
+        let cached: Option<CachedTweet> = parse(&value);
+        Ok(match (cached, value) {
+            (Some(cached), _) => Authorship::Known(cached.author_id),
+            (None, Value::BulkString(bytes)) if bytes.first() == Some(&b'-') => Authorship::Deleted,
+            _ => Authorship::Unknown,
+        })
     }
 
     fn fill(tweet: &Tweet) -> Cmd {
         let cached = CachedTweet {
             author_id: tweet.author_id,
             text: tweet.text.clone(),
+            media: tweet.media.clone(),
         };
         cmd("SET")
             .arg(keys::tweet(tweet.id))
@@ -255,7 +299,8 @@ fn read_tweet(entry: Entry, value: &Value) -> Lookup {
     }
     match parse::<CachedTweet>(value) {
         Some(cached) if cached.author_id == entry.author => {
-            Lookup::Found(Tweet::new(entry.tweet, entry.author, cached.text))
+            let tweet = Tweet::new(entry.tweet, entry.author, cached.text);
+            Lookup::Found(tweet.with_media(cached.media))
         }
         _ => Lookup::Unknown,
     }

@@ -1,7 +1,7 @@
 //! Idempotency keys: items `idem#<user>#<key>` of the `ledger` table.
 //!
 //! A tweet and its key are stored in one transaction, so a key leads to exactly one tweet. The item holds a digest of
-//! the text and not the text: if a tweet is deleted, nothing of it may stay.
+//! the body and not the text: if a tweet is deleted, nothing of it may stay.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::dynamo::{self, Item, failed, from_item, number, string, to_item};
 use super::tweets::{self, Remains, Stored};
 use crate::Result;
-use crate::domain::{Tweet, TweetId, TweetText};
+use crate::domain::{Tweet, TweetId};
 use crate::platform::{Roost, now_millis};
 
 /// How long a key is remembered.
@@ -29,7 +29,7 @@ struct KeyRow {
     pk: String,
     /// The tweet that this key made.
     tweet_id: u64,
-    /// Of its text.
+    /// Of its text and media.
     digest: String,
     expires_at: u64,
 }
@@ -49,7 +49,7 @@ impl IdempotencyKeys {
         let row = KeyRow {
             pk: format!("idem#{}#{key}", tweet.author_id),
             tweet_id: tweet.id.get(),
-            digest: digest(&tweet.text),
+            digest: digest(tweet),
             expires_at: now + SECONDS,
         };
         // DynamoDB removes expired items late, so expiry is part of the condition.
@@ -89,7 +89,8 @@ impl IdempotencyKeys {
             Some(before) if before.tweet_id == row.tweet_id => Stored::New,
             Some(before) if before.digest == row.digest => {
                 let id = TweetId::new(before.tweet_id);
-                Stored::Before(Tweet::new(id, tweet.author_id, tweet.text.clone()))
+                let before = Tweet::new(id, tweet.author_id, tweet.text.clone());
+                Stored::Before(before.with_media(tweet.media.clone()))
             }
             Some(_) => Stored::KeyReused,
         })
@@ -118,7 +119,13 @@ impl IdempotencyKeys {
     }
 }
 
-fn digest(text: &TweetText) -> String {
-    let digest = Sha256::digest(text.as_str().as_bytes());
+fn digest(tweet: &Tweet) -> String {
+    let mut digest = Sha256::new_with_prefix(tweet.text.as_str());
+    for medium in &tweet.media {
+        // No text has this byte, so no text can look like another one with media.
+        digest.update([0xff]);
+        digest.update(serde_json::to_vec(medium).unwrap_or_default());
+    }
+    let digest = digest.finalize();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

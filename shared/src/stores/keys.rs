@@ -13,6 +13,8 @@ pub(crate) fn of_user(user: UserId) -> Vec<String> {
         feed_fill,
         my_celebs,
         my_celebs_fill,
+        reacted,
+        reacted_fill,
         marker,
         user_counts,
         profile,
@@ -22,7 +24,7 @@ pub(crate) fn of_user(user: UserId) -> Vec<String> {
 
 /// Everything that is kept under a tweet's id beside the tweet itself, which leaves a tombstone.
 pub(crate) fn of_tweet(tweet: TweetId) -> Vec<String> {
-    vec![receipt(tweet)]
+    vec![receipt(tweet), stats(tweet)]
 }
 
 /// Matches every [`home_timeline`].
@@ -62,6 +64,16 @@ pub(crate) fn my_celebs_fill(user: UserId) -> String {
     format!("my_celebs_fill:{{{user}}}")
 }
 
+/// Which tweets the user has reacted to.
+pub(crate) fn reacted(user: UserId) -> String {
+    format!("reacted:{{{user}}}")
+}
+
+/// Like [`feed_fill`], for [`reacted`].
+pub(crate) fn reacted_fill(user: UserId) -> String {
+    format!("reacted_fill:{{{user}}}")
+}
+
 /// How far the user has read.
 pub(crate) fn marker(user: UserId) -> String {
     format!("marker:{{{user}}}")
@@ -77,6 +89,11 @@ pub(crate) fn profile(user: UserId) -> String {
 
 pub(crate) fn tweet(tweet: TweetId) -> String {
     format!("tweet:{{{tweet}}}")
+}
+
+/// How many people reacted to the tweet.
+pub(crate) fn stats(tweet: TweetId) -> String {
+    format!("stats:{{{tweet}}}")
 }
 
 /// What became of the tweet's delivery.

@@ -1,9 +1,9 @@
 //! What Roost keeps, and where: one struct per thing.
 //!
 //! - DynamoDB holds the truth: [`users`], [`ids`], [`follows`], [`followers`], [`following`], [`tweets`],
-//!   [`idempotency`], [`counts`], [`tiers`], [`drifts`], [`positions`], [`erasures`].
+//!   [`reactions`], [`reaction_counters`], [`reactors`], [`idempotency`], [`counts`], [`tiers`], [`drifts`], [`positions`], [`erasures`].
 //! - Redis holds what can be computed from it again: [`timelines`], [`hidden`], [`celebs`], [`feeds`], [`cards`],
-//!   [`user_counts`], [`receipts`], [`rate_limits`], [`canaries`]. All keys are in `keys.rs`.
+//!   [`tweet_stats`], [`user_counts`], [`reacted`], [`receipts`], [`rate_limits`], [`canaries`]. All keys are in `keys.rs`.
 //! - Both: [`identities`], [`markers`].
 //! - Kinesis carries events: [`events`].
 
@@ -27,9 +27,14 @@ pub mod ids;
 pub mod markers;
 pub mod positions;
 pub mod rate_limits;
+pub mod reacted;
+pub mod reaction_counters;
+pub mod reactions;
+pub mod reactors;
 pub mod receipts;
 pub mod tiers;
 pub mod timelines;
+pub mod tweet_stats;
 pub mod tweets;
 pub mod user_counts;
 pub mod users;
@@ -57,9 +62,14 @@ pub use ids::Ids;
 pub use markers::Markers;
 pub use positions::Positions;
 pub use rate_limits::RateLimits;
+pub use reacted::Reacted;
+pub use reaction_counters::ReactionCounters;
+pub use reactions::Reactions;
+pub use reactors::Reactors;
 pub use receipts::Receipts;
 pub use tiers::Tiers;
 pub use timelines::Timelines;
+pub use tweet_stats::TweetStats;
 pub use tweets::Tweets;
 pub use user_counts::UserCounts;
 pub use users::Users;

@@ -1,14 +1,18 @@
 //! The `tweets` table, keyed by author so that an author's newest tweets can be read consistently.
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
 use serde::{Deserialize, Serialize};
 
 use super::dynamo::{self, Item, failed, from_item, number, to_item};
-use crate::Result;
-use crate::domain::{Entry, Tweet, TweetId, TweetText, UserId};
+use crate::domain::{Entry, Medium, ReactionCounts, Tweet, TweetId, TweetText, UserId};
 use crate::platform::Roost;
+use crate::{Error, Result};
+
+/// How often a delete is tried while the tweet's reactions are being counted.
+const ATTEMPTS: u32 = 6;
 
 #[derive(Clone)]
 pub struct Tweets {
@@ -28,9 +32,33 @@ struct TweetRow {
     #[serde(flatten)]
     key: TweetKey,
     text: TweetText,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    media: Vec<Medium>,
     /// The item of the ledger that holds this tweet's idempotency key, if it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ledger_pk: Option<String>,
+    /// Absent from a tweet that nobody ever liked.
+    #[serde(flatten, skip_serializing)]
+    counts: CountColumns,
+}
+
+/// The attributes that count reactions to a tweet. Only [`super::ReactionCounters`] writes them.
+#[derive(Clone, Copy, Deserialize)]
+pub(super) struct CountColumns {
+    /// Below zero for a moment if a failed batch is processed again.
+    #[serde(default)]
+    like_count: i64,
+    #[serde(default)]
+    count_version: u64,
+}
+
+impl From<CountColumns> for ReactionCounts {
+    fn from(columns: CountColumns) -> Self {
+        Self {
+            like_count: u64::try_from(columns.like_count).unwrap_or(0),
+            version: columns.count_version,
+        }
+    }
 }
 
 /// A tweet on its way out, with everything that remembers it.
@@ -78,7 +106,10 @@ impl From<Entry> for TweetKey {
 impl From<TweetRow> for Tweet {
     fn from(row: TweetRow) -> Self {
         let entry = row.key.entry();
-        Self::new(entry.tweet, entry.author, row.text)
+        Self {
+            counts: row.counts.into(),
+            ..Self::new(entry.tweet, entry.author, row.text).with_media(row.media)
+        }
     }
 }
 
@@ -106,7 +137,11 @@ impl Tweets {
             // The SDK asks again if an answer is lost. If it is this very tweet that stands in the way, the first
             // attempt has stored it.
             Some(PutItemError::ConditionalCheckFailedException(refusal)) => {
-                Ok(if refusal.item() == Some(&item) {
+                let same = |stored: &Item| {
+                    item.iter()
+                        .all(|(name, value)| stored.get(name) == Some(value))
+                };
+                Ok(if refusal.item().is_some_and(same) {
                     Stored::New
                 } else {
                     Stored::Refused
@@ -174,9 +209,8 @@ impl Tweets {
         limit: usize,
     ) -> Result<Vec<Tweet>> {
         let range = Range::new(author, above, below);
-        let items = self
-            .query(range.newest_first(), limit, "author_id, tweet_id, #text")
-            .await?;
+        let attributes = "author_id, tweet_id, #text, media, like_count, count_version";
+        let items = self.query(range.newest_first(), limit, attributes).await?;
         items
             .into_iter()
             .map(|item| from_item::<TweetRow>("a tweet", item).map(Tweet::from))
@@ -272,16 +306,32 @@ impl Tweets {
 
     /// Deletes the author's tweet with this id, and says whether there was one.
     pub async fn delete(&self, entry: Entry) -> Result<bool> {
-        let answer = self
+        let delete = self
             .client
             .delete_item()
             .table_name(&self.table)
             .set_key(Some(to_item(&TweetKey::from(entry))?))
-            .return_values(ReturnValue::AllOld)
-            .send()
-            .await
-            .map_err(failed("DeleteItem"))?;
-        Ok(answer.attributes.is_some())
+            .return_values(ReturnValue::AllOld);
+        for attempt in 0..ATTEMPTS {
+            dynamo::back_off(attempt).await;
+            match delete.clone().send().await {
+                Ok(answer) => return Ok(answer.attributes.is_some()),
+                // Its reactions are being counted.
+                Err(error)
+                    if error
+                        .as_service_error()
+                        .is_some_and(DeleteItemError::is_transaction_conflict_exception) => {}
+                Err(error) => return Err(failed("DeleteItem")(error)),
+            }
+        }
+        Err(Error::GaveUp("deleting a tweet"))
+    }
+
+    /// How often others reacted to these tweets; deleted ones are left out.
+    pub async fn counts(&self, entries: &[Entry]) -> Result<Vec<(TweetId, ReactionCounts)>> {
+        let tweets = self.get_many(entries).await?;
+        let counts = tweets.into_iter().map(|tweet| (tweet.id, tweet.counts));
+        Ok(counts.collect())
     }
 }
 
@@ -318,7 +368,12 @@ pub(super) fn item(tweet: &Tweet, ledger_pk: Option<String>) -> Result<Item> {
     to_item(&TweetRow {
         key: Entry::new(tweet.id, tweet.author_id).into(),
         text: tweet.text.clone(),
+        media: tweet.media.clone(),
         ledger_pk,
+        counts: CountColumns {
+            like_count: 0,
+            count_version: 0,
+        },
     })
 }
 

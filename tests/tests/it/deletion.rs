@@ -114,6 +114,13 @@ async fn an_account_with_5000_followers_and_2000_tweets_leaves_nothing_behind_al
     let first = ada.id - 1_000_000;
     let tweets: Vec<(u64, u64)> = (first..first + 1_980).map(|id| (ada.id, id)).collect();
     tables.add_tweets(&tweets).await;
+    let (hers, theirs) = (ada.post("one more").await, fans[0].post("hello").await);
+    for fan in &fans {
+        fan.like(&hers).await;
+    }
+    fans[0].hide(&hers).await;
+    ada.like(&theirs).await;
+    ada.hide(&theirs).await;
     // Everybody has read, so that there is something of hers in all caches.
     in_parallel(5, fans.iter().map(User::newest)).await;
     ada.newest().await;

@@ -24,7 +24,15 @@ impl IsolatedStack {
         };
         let name = format!("isolated{}", fastrand::u32(..));
         let tables = roost.tables().await?.without_streams(&name).await;
-        for table in ["users", "followers", "following", "tweets", "ledger"] {
+        for table in [
+            "users",
+            "followers",
+            "following",
+            "tweets",
+            "reactions",
+            "reactors",
+            "ledger",
+        ] {
             let variable = format!("{}_TABLE", table.to_uppercase());
             environment.insert(variable, format!("{name}-{table}"));
         }

@@ -25,6 +25,7 @@ mod logs;
 mod long_walk;
 mod lost_answers;
 mod polling;
+mod reactions;
 mod redelivery;
 mod redis_outages;
 mod slow_tables;

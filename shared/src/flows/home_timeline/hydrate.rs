@@ -1,4 +1,5 @@
-//! The hydration stage: the tweets behind entries and their authors' cards, from Redis and else from the tables.
+//! The hydration stage: the tweets behind entries, what the reader thinks of them, and their authors' cards, from Redis and
+//! else from the tables.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -6,25 +7,29 @@ use tokio::time::Instant;
 
 use super::super::rebuild::in_time;
 use super::{HomeTimelines, Trouble, Troubles};
-use crate::domain::{Entry, Tweet, TweetId, User, UserId};
+use crate::domain::{Entry, SeenTweet, Tweet, TweetId, User, UserId};
 use crate::stores::cards::{Found, Lookup};
 
 /// A page as it fills.
 #[derive(Default)]
 pub(super) struct Hydrated {
-    pub(super) tweets: Vec<Tweet>,
+    pub(super) tweets: Vec<SeenTweet>,
     pub(super) users: HashMap<UserId, User>,
-    /// The entries without a tombstone: what the page's tag is made of.
+    /// The entries without a tombstone that the reader has not hidden: what the page's tag is made of.
     pub(super) alive: Vec<Entry>,
+    /// Which of them the reader likes.
+    pub(super) liked: HashSet<TweetId>,
     /// Authors whose account was deleted.
     pub(super) gone: HashSet<UserId>,
 }
 
 impl HomeTimelines {
-    /// Adds the tweets behind the entries, without those that were deleted, and their authors' cards. What the tables do
-    /// not give in time is left out.
+    /// Adds the tweets behind the entries, without those that were deleted or that the reader has hidden, and their
+    /// authors' cards. What the tables do not give in time is left out. So is everything if nobody can tell what the reader
+    /// has hidden.
     pub(super) async fn hydrate(
         &self,
+        me: UserId,
         entries: &[Entry],
         hydrated: &mut Hydrated,
         until: Instant,
@@ -36,7 +41,14 @@ impl HomeTimelines {
             .map(|entry| entry.author)
             .filter(|author| !users.contains_key(author))
             .collect();
-        let fetched = self.cards.fetch(entries, &authors).await;
+        let ids: Vec<TweetId> = entries.iter().map(|entry| entry.tweet).collect();
+        let (fetched, marks) = tokio::join!(
+            self.cards.fetch(entries, &authors),
+            in_time(until, self.my_reactions.to_tweets(me, &ids))
+        );
+        let Some(marks) = troubles.note(Trouble::TablesUnavailable, marks) else {
+            return;
+        };
         let cache_answers = fetched.is_ok();
         let mut found = troubles
             .note(Trouble::CacheUnavailable, fetched)
@@ -77,6 +89,9 @@ impl HomeTimelines {
         let mut read: HashMap<TweetId, Tweet> =
             read.into_iter().map(|tweet| (tweet.id, tweet)).collect();
         for (entry, lookup) in entries.iter().zip(found.tweets) {
+            if marks.hidden.contains(&entry.tweet) {
+                continue;
+            }
             if all_authors_known && !users.contains_key(&entry.author) {
                 // The author's account was deleted, and the tweets are about to be.
                 hydrated.gone.insert(entry.author);
@@ -87,8 +102,12 @@ impl HomeTimelines {
                 Lookup::Deleted => continue,
                 Lookup::Unknown => read.remove(&entry.tweet),
             };
+            let liked = marks.liked.contains(&entry.tweet);
             hydrated.alive.push(*entry);
-            hydrated.tweets.extend(tweet);
+            hydrated
+                .tweets
+                .extend(tweet.map(|tweet| SeenTweet { tweet, liked }));
         }
+        hydrated.liked.extend(marks.liked);
     }
 }

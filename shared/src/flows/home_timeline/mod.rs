@@ -6,7 +6,8 @@
 //!    trusted. If a page needs more than lies above the highest floor, the sources in the way are read deeper.
 //! 3. [`filter`] drops what the reader must not see. A new rule goes there.
 //! 4. [`order`] arranges what is left. A new order goes there.
-//! 5. [`hydrate`] fetches tweets and authors, and leaves out what was deleted.
+//! 5. [`hydrate`] fetches tweets, authors and what the reader thinks of the tweets, and leaves out what was deleted or
+//!    hidden.
 //! 6. [`present`] makes the page that the handler answers with.
 //!
 //! Two more reads use the same stages: [`upwards`] (`since_id`) and [`news`] (how much is new).
@@ -33,6 +34,7 @@ pub use self::present::{Explanation, HomePage};
 pub use self::troubles::{Trouble, Troubles};
 use self::walk::Walk;
 use super::feeds::FeedReader;
+use super::reactions::MyReactions;
 use super::rebuild::Rebuilds;
 use super::strangers::Strangers;
 use crate::Result;
@@ -65,6 +67,7 @@ pub struct HomeTimelines {
     following: Following,
     tweets: Tweets,
     users: Users,
+    my_reactions: MyReactions,
 }
 
 impl HomeTimelines {
@@ -82,6 +85,7 @@ impl HomeTimelines {
             following: Following::new(roost)?,
             tweets: Tweets::new(roost)?,
             users: Users::new(roost)?,
+            my_reactions: MyReactions::new(roost)?,
         })
     }
 
@@ -106,9 +110,11 @@ impl HomeTimelines {
         let mut walk = Walk::begin(self, me, below, size).await;
         let mut candidates = Vec::new();
         if let Some(known_tag) = known_tag {
-            candidates = walk.take_undeleted(size).await;
-            let more = candidates.len() == size && walk.has_more();
-            let unchanged = known_tag == present::tag(me, walk.last_read, &candidates, more);
+            let (entries, liked) = walk.take_visible(size).await;
+            let more = entries.len() == size && walk.has_more();
+            let tag = present::tag(me, walk.last_read, &entries, &liked, more);
+            let unchanged = known_tag == tag;
+            candidates = entries;
             if unchanged && walk.troubles.is_empty() {
                 return None;
             }
@@ -124,7 +130,7 @@ impl HomeTimelines {
             let visible = walk.filter.apply(std::mem::take(&mut candidates));
             let ordered = order.arrange(visible);
             let until = walk.deadline + GRACE;
-            self.hydrate(&ordered, &mut hydrated, until, &mut walk.troubles)
+            self.hydrate(me, &ordered, &mut hydrated, until, &mut walk.troubles)
                 .await;
             walk.leave_out(&hydrated.gone);
         }

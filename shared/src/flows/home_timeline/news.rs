@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use tokio::time::Instant;
 
+use super::super::rebuild::in_time;
 use super::opening::{CachedList, Opening};
 use super::walk::Walk;
 use super::{BUDGET, HomeTimelines, LOOK_AHEAD, Troubles};
@@ -45,7 +46,7 @@ impl HomeTimelines {
         }
         let size = PageSize::MAX_SIZE.get();
         let mut walk = Walk::begin(self, me, None, size).await;
-        let entries = walk.take_undeleted(size).await;
+        let (entries, _) = walk.take_visible(size).await;
         let new = entries.iter().map(|entry| entry.tweet);
         News::new(new.filter(|tweet| *tweet > since), walk.troubles)
     }
@@ -69,23 +70,39 @@ impl HomeTimelines {
         };
         let pushed = list.entries.iter().filter(|entry| entry.tweet > since);
         let pushed: Vec<Entry> = pushed.copied().collect();
-        let (feeds, buried) = tokio::join!(
+        let (feeds, invisible) = tokio::join!(
             self.feeds.newest(&celebs, NEWEST, deadline),
-            self.cards.buried(&pushed)
+            self.invisible(me, &pushed, deadline)
         );
         let feeds: Result<Vec<Source>> = feeds.into_values().collect();
-        let (mut sources, mut buried) = (feeds.ok()?, buried.ok()?);
+        let (mut sources, mut invisible) = (feeds.ok()?, invisible.ok()?);
         sources.push(list);
         let merged = merge(sources.iter(), NEWEST, &hidden);
         let new = merged.entries.iter().filter(|entry| entry.tweet > since);
-        // Nobody has looked yet for tombstones of what stands in feeds only.
+        // Nobody has looked yet at what stands in feeds only.
         let pushed: HashSet<TweetId> = pushed.iter().map(|entry| entry.tweet).collect();
         let pulled = new.clone().filter(|entry| !pushed.contains(&entry.tweet));
         let pulled: Vec<Entry> = pulled.copied().collect();
-        buried.extend(self.cards.buried(&pulled).await.ok()?);
+        invisible.extend(self.invisible(me, &pulled, deadline).await.ok()?);
         let left = new.map(|entry| entry.tweet);
-        let left = left.filter(|tweet| !buried.contains(tweet));
+        let left = left.filter(|tweet| !invisible.contains(tweet));
         let news = News::new(left, Troubles::default());
         (merged.floor <= since || news.capped).then_some(news)
+    }
+
+    /// Which of these were deleted or hidden: one round trip.
+    async fn invisible(
+        &self,
+        me: UserId,
+        entries: &[Entry],
+        deadline: Instant,
+    ) -> Result<HashSet<TweetId>> {
+        let ids: Vec<TweetId> = entries.iter().map(|entry| entry.tweet).collect();
+        let (mut invisible, marks) = tokio::try_join!(
+            self.cards.buried(entries),
+            in_time(deadline, self.my_reactions.to_tweets(me, &ids))
+        )?;
+        invisible.extend(marks.hidden);
+        Ok(invisible)
     }
 }

@@ -1,6 +1,6 @@
 //! The last stage: the page that a handler answers with, its entity tag, and how each tweet came there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::Serialize;
@@ -8,20 +8,20 @@ use serde::Serialize;
 use super::hydrate::Hydrated;
 use super::walk::Walk;
 use super::{HomeTimelines, Troubles};
-use crate::domain::{Entry, Origin, Tweet, TweetId, User, UserId};
+use crate::domain::{Entry, Origin, SeenTweet, TweetId, User, UserId};
 use crate::stores::receipts::Receipt;
 
 #[derive(Debug, Default)]
 pub struct HomePage {
     /// Newest first.
-    pub tweets: Vec<Tweet>,
+    pub tweets: Vec<SeenTweet>,
     /// The authors, in the order in which they first appear.
     pub users: Vec<User>,
     /// `true` if there is something behind the last tweet.
     pub more: bool,
     /// Why something may be missing; empty if nothing is.
     pub troubles: Troubles,
-    /// Changes when the page does.
+    /// Changes when the page does, except for counts: they change all the time.
     pub tag: String,
     /// `true` if the page reaches what was read before.
     pub caught_up: bool,
@@ -51,12 +51,12 @@ pub(super) fn page_below(
 ) -> HomePage {
     let last_read = walk.last_read;
     let on_page = &hydrated.alive[..size.min(hydrated.alive.len())];
-    let oldest = hydrated.tweets.last().map(|oldest| oldest.id);
+    let oldest = hydrated.tweets.last().map(|oldest| oldest.tweet.id);
     let reached = oldest.is_some_and(|oldest| oldest <= last_read);
     let more = hydrated.tweets.len() == size && walk.has_more();
     HomePage {
         more,
-        tag: tag(me, last_read, on_page, more),
+        tag: tag(me, last_read, on_page, &hydrated.liked, more),
         caught_up: reached && below.is_none_or(|below| below > last_read),
         queries: walk.queries,
         ..HomePage::new(hydrated, walk.troubles)
@@ -83,7 +83,7 @@ impl HomePage {
         let tweets = hydrated.tweets;
         let users = tweets
             .iter()
-            .filter_map(|tweet| hydrated.users.remove(&tweet.author_id));
+            .filter_map(|seen| hydrated.users.remove(&seen.tweet.author_id));
         let origins = hydrated.alive.iter();
         Self {
             users: users.collect(),
@@ -95,12 +95,20 @@ impl HomePage {
     }
 }
 
-/// A weak entity tag: the same for the same tweets of the same reader. `more` says whether the page leads to another one.
-pub(super) fn tag(me: UserId, last_read: TweetId, entries: &[Entry], more: bool) -> String {
+/// A weak entity tag: the same for the same tweets of the same reader who likes the same of them. `more` says whether the
+/// page leads to another one.
+pub(super) fn tag(
+    me: UserId,
+    last_read: TweetId,
+    entries: &[Entry],
+    liked: &HashSet<TweetId>,
+    more: bool,
+) -> String {
     let mut hasher = DefaultHasher::new();
     (me, last_read, more).hash(&mut hasher);
     for entry in entries {
-        (entry.tweet, entry.author).hash(&mut hasher);
+        let liked = liked.contains(&entry.tweet);
+        (entry.tweet, entry.author, liked).hash(&mut hasher);
     }
     format!("W/\"{:016x}\"", hasher.finish())
 }
@@ -108,7 +116,7 @@ pub(super) fn tag(me: UserId, last_read: TweetId, entries: &[Entry], more: bool)
 impl HomeTimelines {
     /// How the tweets of a page came there, in their order.
     pub async fn explain(&self, page: &HomePage) -> Vec<Explanation> {
-        let ids: Vec<TweetId> = page.tweets.iter().map(|tweet| tweet.id).collect();
+        let ids: Vec<TweetId> = page.tweets.iter().map(|seen| seen.tweet.id).collect();
         let receipts = self.receipts.of(&ids).await.unwrap_or_else(|error| {
             tracing::warn!(error = error.chain(), "page explained without receipts");
             vec![Receipt::default(); ids.len()]

@@ -35,7 +35,7 @@ impl HomeTimelines {
             let entries = reading.entries_above(above, wanted).await;
             let Some(last) = entries.last() else { break };
             (above, more) = (last.tweet, entries.len() == wanted);
-            self.hydrate(&entries, &mut hydrated, until, &mut reading.troubles)
+            self.hydrate(me, &entries, &mut hydrated, until, &mut reading.troubles)
                 .await;
         }
         present::page_above(hydrated, more, reading.queries, reading.troubles)

@@ -100,23 +100,33 @@ impl<'a> Walk<'a> {
         taken
     }
 
-    /// Like [`Self::take`], without tweets that have a tombstone.
-    pub(super) async fn take_undeleted(&mut self, count: usize) -> Vec<Entry> {
-        let mut undeleted = Vec::new();
-        while undeleted.len() < count {
-            let mut entries = self.take(count - undeleted.len()).await;
+    /// Like [`Self::take`], without tweets that have a tombstone or that the reader has hidden. Says which of them the
+    /// reader likes.
+    pub(super) async fn take_visible(&mut self, count: usize) -> (Vec<Entry>, HashSet<TweetId>) {
+        let (mut visible, mut liked) = (Vec::new(), HashSet::new());
+        while visible.len() < count {
+            let mut entries = self.take(count - visible.len()).await;
             if entries.is_empty() {
                 break;
             }
-            let buried = self.home.cards.buried(&entries).await;
-            let buried = self
-                .troubles
-                .note(Trouble::CacheUnavailable, buried)
-                .unwrap_or_default();
-            entries.retain(|entry| !buried.contains(&entry.tweet));
-            undeleted.extend(entries);
+            let ids: Vec<TweetId> = entries.iter().map(|entry| entry.tweet).collect();
+            let until = self.deadline + GRACE;
+            let (buried, marks) = tokio::join!(
+                self.home.cards.buried(&entries),
+                in_time(until, self.home.my_reactions.to_tweets(self.me, &ids))
+            );
+            let buried = self.troubles.note(Trouble::CacheUnavailable, buried);
+            let buried = buried.unwrap_or_default();
+            let Some(marks) = self.troubles.note(Trouble::TablesUnavailable, marks) else {
+                break;
+            };
+            entries.retain(|entry| {
+                !buried.contains(&entry.tweet) && !marks.hidden.contains(&entry.tweet)
+            });
+            liked.extend(marks.liked);
+            visible.extend(entries);
         }
-        undeleted
+        (visible, liked)
     }
 
     /// Reads and shows nothing more of these authors.

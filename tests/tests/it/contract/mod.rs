@@ -2,6 +2,7 @@
 
 mod follows;
 mod pages;
+mod reactions;
 pub(crate) mod requests;
 mod tweets;
 mod users;
@@ -76,4 +77,6 @@ fn assert_tweet(tweet: &Value) {
     assert_id(&tweet["author_id"]);
     assert_utc_time(&tweet["created_at"]);
     assert!(tweet["text"].is_string(), "text of {tweet}");
+    assert!(tweet["like_count"].is_u64(), "like_count of {tweet}");
+    assert!(tweet["liked"].is_boolean(), "liked of {tweet}");
 }

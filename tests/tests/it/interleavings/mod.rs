@@ -129,7 +129,7 @@ impl World {
             return None;
         }
         let page = self.read(reader).await;
-        Some(page.tweets.iter().map(|tweet| tweet.id.get()).collect())
+        Some(page.tweets.iter().map(|seen| seen.tweet.id.get()).collect())
     }
 
     /// Runs one race to its end. Then the reader's timeline must be what the tables say.
@@ -185,7 +185,7 @@ impl World {
         let expected = self.tables.home_timeline_of(reader.id.get()).await;
         for time in ["first", "second"] {
             let page = self.read(reader).await;
-            let shown: Vec<u64> = page.tweets.iter().map(|tweet| tweet.id.get()).collect();
+            let shown: Vec<u64> = page.tweets.iter().map(|seen| seen.tweet.id.get()).collect();
             assert_eq!(shown, expected, "the {time} reading after{trace}");
             assert!(
                 page.troubles.is_empty(),
@@ -196,7 +196,9 @@ impl World {
 }
 
 fn shows(page: &HomePage, author: &Person) -> bool {
-    page.tweets.iter().any(|tweet| tweet.author_id == author.id)
+    page.tweets
+        .iter()
+        .any(|seen| seen.tweet.author_id == author.id)
 }
 
 /// How one race ended.

@@ -75,6 +75,8 @@ impl Stores {
             ("FOLLOWERS_TABLE", table("followers").as_str()),
             ("FOLLOWING_TABLE", table("following").as_str()),
             ("TWEETS_TABLE", table("tweets").as_str()),
+            ("REACTIONS_TABLE", table("reactions").as_str()),
+            ("REACTORS_TABLE", table("reactors").as_str()),
             ("LEDGER_TABLE", table("ledger").as_str()),
             ("TIMELINE_FILLS_STREAM", table("timeline-fills").as_str()),
             ("TIMELINE_TTL_DAYS", "1"),

@@ -1,0 +1,105 @@
+use serde::Serialize;
+use shared::domain::{SeenTweet, TweetId, User, UserId};
+use shared::flows::tweet_lists::TweetLists;
+use shared::runtime::http::{self, HttpResponse, PageMeta, Request};
+use shared::stores::Reactions;
+use shared::stores::reactions::LikeCursor;
+use shared::{Error, Result, Roost};
+
+pub(crate) struct ListLikes {
+    reactions: Reactions,
+    lists: TweetLists,
+}
+
+#[derive(Serialize)]
+struct Body {
+    data: Vec<SeenTweet>,
+    includes: Includes,
+    meta: PageMeta,
+}
+
+#[derive(Serialize)]
+struct Includes {
+    users: Vec<User>,
+}
+
+impl http::Handler for ListLikes {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            reactions: Reactions::new(roost)?,
+            lists: TweetLists::new(roost)?,
+        })
+    }
+
+    /// The newest like comes first. A page may be shorter than asked for, because deleted tweets are left out.
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        let size = http::page_size(request)?;
+        let from = http::text(request, "cursor").map(parse).transpose()?;
+        let likes = self.reactions.liked_by(me, from, size.get()).await?;
+        let list = self.lists.see(me, &likes.tweets).await?;
+        http::ok(&Body {
+            meta: PageMeta {
+                result_count: list.tweets.len(),
+                next_cursor: likes.next.map(write),
+            },
+            data: list.tweets,
+            includes: Includes { users: list.users },
+        })
+    }
+}
+
+/// A cursor as clients get it. They must not read anything into it.
+fn write(cursor: LikeCursor) -> String {
+    format!("l{:x}.{:x}", cursor.liked_at, cursor.tweet.get())
+}
+
+fn parse(text: &str) -> Result<LikeCursor> {
+    let parts = text.strip_prefix('l').and_then(|rest| rest.split_once('.'));
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    let cursor = parts.and_then(|(liked_at, tweet)| {
+        Some(LikeCursor {
+            liked_at: number(liked_at)?,
+            tweet: TweetId::new(number(tweet)?),
+        })
+    });
+    // What it was written as; there are other ways to write a number.
+    let cursor = cursor.filter(|cursor| write(*cursor) == text);
+    cursor.ok_or_else(|| {
+        Error::Malformed("a cursor is the next_cursor of the page before".to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shared::runtime::http::test;
+
+    const EVENT: &str = include_str!("../../../events/list-likes.json");
+
+    #[test]
+    fn the_event_asks_for_a_page() {
+        let request = test::request(EVENT);
+        assert_eq!(http::page_size(&request).expect("a limit").get(), 10);
+    }
+
+    #[test]
+    fn a_cursor_survives_its_text_and_nothing_else_is_one() {
+        let cursor = LikeCursor {
+            liked_at: 1_794_787_200_000,
+            tweet: TweetId::new(115_601_980_784_640_512),
+        };
+        assert_eq!(parse(&write(cursor)).expect("a cursor"), cursor);
+        for text in [
+            "",
+            "l",
+            "l1",
+            "115601980784640512",
+            "l01.1",
+            "l+1.1",
+            "lx.1",
+            "l1.1.1",
+        ] {
+            assert!(parse(text).is_err(), "{text:?} was taken for a cursor");
+        }
+    }
+}

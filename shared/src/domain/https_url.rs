@@ -1,0 +1,75 @@
+//! An address that clients load pictures and videos from.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Result};
+
+/// An absolute `https` URL of at most 2,048 bytes. Kept exactly as sent; Roost never loads it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HttpsUrl(String);
+
+impl HttpsUrl {
+    pub const MAX_BYTES: usize = 2_048;
+
+    /// `field` is what the error calls it.
+    pub fn parse(field: &str, text: String) -> Result<Self> {
+        let rest = text.strip_prefix("https://");
+        let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next());
+        // A URL is ASCII without white space; other characters are escaped in it.
+        let printable = text.bytes().all(|byte| byte.is_ascii_graphic());
+        let names_a_host = host.is_some_and(|host| {
+            host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[') && !host.contains('@')
+        });
+        if text.len() <= Self::MAX_BYTES && printable && names_a_host {
+            Ok(Self(text))
+        } else {
+            Err(Error::Invalid(format!(
+                "{field} is an https URL of at most {} bytes",
+                Self::MAX_BYTES
+            )))
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_https_urls_with_a_host_are_taken() {
+        for text in [
+            "https://example.com/a.jpg",
+            "https://example.com",
+            "https://example.com:8443/a?b=c#d",
+            "https://[::1]/a",
+        ] {
+            assert!(HttpsUrl::parse("url", text.to_owned()).is_ok(), "{text}");
+        }
+        for text in [
+            "",
+            "https://",
+            "https:///a",
+            "http://example.com/a.jpg",
+            "javascript:alert(1)",
+            "https://user@example.com",
+            "https://example.com/a b",
+            "https://example.com/ü",
+            "https://example.com/\u{7}",
+        ] {
+            assert!(HttpsUrl::parse("url", text.to_owned()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_url_is_bounded_in_bytes() {
+        let url = |bytes: usize| format!("https://example.com/{}", "a".repeat(bytes - 20));
+        assert!(HttpsUrl::parse("url", url(2_048)).is_ok());
+        let error = HttpsUrl::parse("avatar_url", url(2_049)).expect_err("too long");
+        assert!(error.to_string().contains("avatar_url"), "{error}");
+    }
+}

@@ -1,0 +1,40 @@
+-- Notes one reaction, if the user's reactions are cached. KEYS[1] hash; KEYS[2] the right to fill it; ARGV[1] kind (l or h);
+-- ARGV[2] tweet; ARGV[3] version and whether it stands, as one number; ARGV[4] the most tweets of one kind.
+--
+-- A missing hash is filled by the next reader. A reader that is filling it right now may have read the table too early, so
+-- the right is taken away. Ids have up to 19 digits, which is more than a Lua number holds, so they are compared as text.
+local function less(a, b)
+  if #a ~= #b then return #a < #b end
+  return a < b
+end
+redis.call('DEL', KEYS[2])
+local kind, tweet = ARGV[1], ARGV[2]
+local floor = redis.call('HGET', KEYS[1], kind)
+if not floor or less(tweet, floor) then
+  return 0
+end
+local field = kind .. tweet
+local have = redis.call('HGET', KEYS[1], field)
+if have and tonumber(have) >= tonumber(ARGV[3]) then
+  return 0
+end
+redis.call('HSET', KEYS[1], field, ARGV[3])
+local most = tonumber(ARGV[4])
+-- Both kinds together, and half as much again, so that sorting is rare.
+if redis.call('HLEN', KEYS[1]) <= 3 * most then
+  return 1
+end
+local tweets = {}
+for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
+  if #name > 1 and string.sub(name, 1, 1) == kind then
+    tweets[#tweets + 1] = string.sub(name, 2)
+  end
+end
+table.sort(tweets, function(a, b) return less(b, a) end)
+if #tweets > most then
+  redis.call('HSET', KEYS[1], kind, tweets[most])
+  for i = most + 1, #tweets do
+    redis.call('HDEL', KEYS[1], kind .. tweets[i])
+  end
+end
+return 1

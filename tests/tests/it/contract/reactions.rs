@@ -1,0 +1,233 @@
+use roost_tests::{
+    Client, Listing, Method, PATIENCE, Tweet, User, eventually, expect_equal, expect_timeline, ids,
+};
+use serde_json::json;
+
+use super::{BAD_IDS, UNKNOWN_ID, assert_tweet};
+
+async fn expect_likes(reader: &User, tweet: &Tweet, count: u64) {
+    eventually(PATIENCE, "likes are counted", || async {
+        expect_equal("like_count", reader.tweet(tweet.id).await.like_count, count)
+    })
+    .await;
+}
+
+async fn likes(user: &User, query: &str) -> Listing<Tweet> {
+    let path = format!("/v1/users/me/likes{query}");
+    user.get(&path).await.expect(200).read()
+}
+
+#[tokio::test]
+async fn a_like_is_the_callers_at_once_and_counted_soon() {
+    let roost = Client::shared().await;
+    let [ada, bob, eve] = roost.sign_up_each(["ada", "bob", "eve"]).await;
+    bob.follow(&ada).await;
+    let tweet = ada.post("like me").await;
+    assert_eq!((tweet.like_count, tweet.liked), (0, false));
+    bob.eventually_sees(&[tweet.id]).await;
+
+    bob.like(&tweet).await;
+
+    assert!(bob.tweet(tweet.id).await.liked);
+    assert!(bob.newest().await.data[0].liked);
+    assert!(!eve.tweet(tweet.id).await.liked);
+    // A second like by the same person is no second like.
+    bob.like(&tweet).await;
+    eve.like(&tweet).await;
+    expect_likes(&ada, &tweet, 2).await;
+    eventually(PATIENCE, "the home page shows it", || async {
+        expect_equal("like_count", bob.newest().await.data[0].like_count, 2)
+    })
+    .await;
+    let listed = ada.get(&format!("/v1/users/{}/tweets", ada.id)).await;
+    let listed: Listing<Tweet> = listed.expect(200).read();
+    assert_eq!(
+        (listed.data[0].like_count, listed.data[0].liked),
+        (2, false)
+    );
+
+    bob.unlike(&tweet).await;
+    assert!(!bob.newest().await.data[0].liked);
+    bob.unlike(&tweet).await;
+    expect_likes(&ada, &tweet, 1).await;
+}
+
+#[tokio::test]
+async fn reactions_to_what_is_no_tweet_are_refused() {
+    let roost = Client::shared().await;
+    let ada = roost.sign_up("ada").await;
+    let gone = ada.post("soon gone").await;
+    ada.delete(&gone).await;
+
+    for reaction in ["like", "hide"] {
+        for (id, status) in [(UNKNOWN_ID.to_owned(), 404), (gone.id.to_string(), 404)] {
+            let path = format!("/v1/tweets/{id}/{reaction}");
+            ada.call(Method::PUT, &path)
+                .send()
+                .await
+                .expect_problem(status);
+            // To take back what never was is no mistake, and leaves nothing behind.
+            ada.call(Method::DELETE, &path).send().await.expect(204);
+        }
+        for id in BAD_IDS {
+            for method in [Method::PUT, Method::DELETE] {
+                let path = format!("/v1/tweets/{id}/{reaction}");
+                ada.call(method, &path).send().await.expect_problem(400);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_callers_likes_are_listed_newest_like_first() {
+    let roost = Client::shared().await;
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
+    let mut tweets = Vec::new();
+    for n in 0..5 {
+        tweets.push(ada.post(&format!("number {n}")).await);
+    }
+    // Not in the order of the tweets.
+    let order = [3, 0, 4, 1];
+    for n in order {
+        bob.like(&tweets[n]).await;
+    }
+    let expected: Vec<u64> = order.iter().rev().map(|n| tweets[*n].id).collect();
+
+    eventually(PATIENCE, "all likes are listed", || async {
+        expect_equal("likes", ids(&likes(&bob, "").await.data), expected.clone())
+    })
+    .await;
+    let body = bob.get("/v1/users/me/likes").await.expect(200).json();
+    body["data"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .for_each(assert_tweet);
+    assert!(
+        body["data"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .all(|tweet| tweet["liked"] == true)
+    );
+    assert_eq!(body["includes"]["users"][0]["handle"], ada.handle);
+    // In pages, and without what was deleted.
+    ada.delete(&tweets[4]).await;
+    let first = likes(&bob, "?limit=3").await;
+    let cursor = first.meta.next_cursor.expect("another page");
+    let second = likes(&bob, &format!("?limit=3&cursor={cursor}")).await;
+    let all = [ids(&first.data), ids(&second.data)].concat();
+    assert_eq!(all, [tweets[1].id, tweets[0].id, tweets[3].id]);
+    assert_eq!(second.meta.next_cursor, None);
+    assert!(likes(&ada, "").await.data.is_empty());
+    for query in ["?cursor=1", "?cursor=", "?limit=0", "?cursor=l1"] {
+        let path = format!("/v1/users/me/likes{query}");
+        bob.get(&path).await.expect_problem(400);
+    }
+}
+
+#[tokio::test]
+async fn a_hidden_tweet_leaves_the_callers_home_and_nothing_else() {
+    let roost = Client::shared().await;
+    let [ada, bob, eve] = roost.sign_up_each(["ada", "bob", "eve"]).await;
+    bob.follow(&ada).await;
+    eve.follow(&ada).await;
+    let mut tweets = ada.post_many(4, 1).await;
+    bob.eventually_sees(&ids(&tweets)).await;
+    eve.eventually_sees(&ids(&tweets)).await;
+
+    bob.hide(&tweets[1]).await;
+
+    let hidden = tweets.remove(1);
+    expect_timeline(&bob.newest().await.data, &ids(&tweets)).expect("without the hidden one");
+    expect_timeline(&bob.walk(1).await, &ids(&tweets)).expect("page by page");
+    let since = format!("/v1/home_timeline?since_id={}", tweets[2].id);
+    let above: Listing<Tweet> = bob.get(&since).await.expect(200).read();
+    assert_eq!(ids(&above.data), [tweets[0].id, tweets[1].id]);
+    let new = format!("/v1/home_timeline/new?since={}", tweets[2].id);
+    assert_eq!(bob.get(&new).await.expect(200).json()["count"], 2);
+    // It is still there for everybody who asks for it, and for others.
+    assert!(eve.newest().await.has(&hidden));
+    assert_eq!(bob.tweet(hidden.id).await.id, hidden.id);
+
+    bob.unhide(&hidden).await;
+    tweets.insert(1, hidden);
+    expect_timeline(&bob.newest().await.data, &ids(&tweets)).expect("with the hidden one");
+}
+
+#[tokio::test]
+async fn a_tweet_has_up_to_four_media() {
+    let roost = Client::shared().await;
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
+    bob.follow(&ada).await;
+    let post = async |media| {
+        let body = json!({ "text": "look", "media": media });
+        ada.call(Method::POST, "/v1/tweets")
+            .json(&body)
+            .send()
+            .await
+    };
+    let nest = json!({ "type": "image", "url": "https://example.com/nest.jpg", "alt": "a nest" });
+    let film = json!({ "type": "video", "url": "https://example.com/film.mp4" });
+
+    let posted = post(json!([nest, film])).await.expect(201).json();
+
+    assert_eq!(posted["media"], json!([nest, film]));
+    let id: u64 = posted["id"]
+        .as_str()
+        .expect("an id")
+        .parse()
+        .expect("a number");
+    bob.eventually_sees(&[id]).await;
+    let home = bob.get("/v1/home_timeline").await.expect(200).json();
+    assert_eq!(home["data"][0]["media"], posted["media"]);
+    let path = format!("/v1/tweets/{id}");
+    assert_eq!(
+        bob.get(&path).await.expect(200).json()["media"],
+        posted["media"]
+    );
+    let listed = bob
+        .get(&format!("/v1/users/{}/tweets", ada.id))
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(listed["data"][0]["media"], posted["media"]);
+
+    assert!(
+        post(json!([]))
+            .await
+            .expect(201)
+            .json()
+            .get("media")
+            .is_none()
+    );
+    for media in [
+        json!([film, film, film, film, film]),
+        json!([{ "type": "gif", "url": "https://example.com/a.gif" }]),
+        json!([{ "type": "image", "url": "http://example.com/a.jpg" }]),
+        json!([{ "type": "image" }]),
+        json!("https://example.com/a.jpg"),
+    ] {
+        post(media).await.expect_problem(422);
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_used_with_other_media_is_refused() {
+    let roost = Client::shared().await;
+    let ada = roost.sign_up("ada").await;
+    let post = async |url: &str| {
+        let media = json!([{ "type": "image", "url": url }]);
+        ada.call(Method::POST, "/v1/tweets")
+            .header("idempotency-key", "same")
+            .json(&json!({ "text": "look", "media": media }))
+            .send()
+            .await
+    };
+    let first = post("https://example.com/a.jpg").await.expect(201).json();
+    assert_eq!(
+        post("https://example.com/a.jpg").await.expect(201).json(),
+        first
+    );
+    post("https://example.com/b.jpg").await.expect_problem(422);
+}
