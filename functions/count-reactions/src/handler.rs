@@ -3,14 +3,19 @@ use std::collections::HashMap;
 use shared::domain::Entry;
 use shared::runtime::batch::{self, Consumer, TableRecord};
 use shared::stores::reactions::{Before, ReactionKey};
-use shared::stores::{ReactionCounters, Reactions, TweetStats, Tweets};
+use shared::stores::{ReactionCounters, Reactions, Reactors, TweetStats, Tweets};
 use shared::{Result, Roost};
+
+/// So many changes of a tweet's counter are followed by a note that there are reactions. The first would do, but a sandbox
+/// may die before it has written the note, and others may count meanwhile.
+const YOUNG: u64 = 64;
 
 pub(crate) struct CountReactions {
     reactions: Reactions,
     counters: ReactionCounters,
     tweets: Tweets,
     stats: TweetStats,
+    reactors: Reactors,
 }
 
 impl Consumer for CountReactions {
@@ -23,6 +28,7 @@ impl Consumer for CountReactions {
             counters: ReactionCounters::new(roost)?,
             tweets: Tweets::new(roost)?,
             stats: TweetStats::new(roost)?,
+            reactors: Reactors::new(roost)?,
         })
     }
 
@@ -35,6 +41,8 @@ impl Consumer for CountReactions {
         self.reactions.erase(counted.gone).await?;
         let tweets: Vec<Entry> = counted.tweets.into_iter().collect();
         let counts = self.tweets.counts(&tweets).await?;
+        let young = counts.iter().filter(|(_, counts)| counts.version <= YOUNG);
+        self.reactors.note(young.map(|(tweet, _)| *tweet)).await?;
         self.stats.set(&counts).await?;
         tracing::info!(
             reactions = changes.len(),

@@ -16,7 +16,7 @@ pub(crate) struct ForgetReactions {
 
 impl Consumer for ForgetReactions {
     type Record = TableRecord;
-    const CHUNK: usize = 1;
+    const CHUNK: usize = 100;
 
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
@@ -28,11 +28,13 @@ impl Consumer for ForgetReactions {
 
     /// Piece by piece. If there are more than one invocation can remove, the next attempt goes on where this one stopped.
     async fn handle(&self, records: &[TableRecord]) -> Result<()> {
-        for tweet in deleted(records)? {
-            self.cards.forget_beside(&[tweet]).await?;
+        let deleted = deleted(records)?;
+        self.cards.forget_beside(&deleted).await?;
+        for tweet in self.reactors.noted(&deleted).await? {
             for reaction in [Reaction::Like, Reaction::Hide] {
                 while self.forget_some(reaction, tweet).await? {}
             }
+            self.reactors.forget(tweet).await?;
         }
         Ok(())
     }

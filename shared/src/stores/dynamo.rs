@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, DeleteRequest, KeysAndAttributes, TransactWriteItem, WriteRequest,
+    AttributeValue, DeleteRequest, KeysAndAttributes, PutRequest, TransactWriteItem, WriteRequest,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -93,20 +93,41 @@ pub(super) async fn get_many(
 
 /// Deletes items, each given by its table and key. What is not there is deleted already.
 pub(super) async fn delete_many(client: &Client, keys: Vec<(String, Item)>) -> Result<()> {
-    for chunk in keys.chunks(WRITE_BATCH) {
+    let delete = |key: Item| {
+        let delete = DeleteRequest::builder().set_key(Some(key)).build();
+        let delete = delete.map_err(failed("BatchWriteItem"))?;
+        Ok(WriteRequest::builder().delete_request(delete).build())
+    };
+    write_many(client, keys, delete).await
+}
+
+/// Puts items, each given with its table, whatever was there before.
+pub(super) async fn put_many(client: &Client, items: Vec<(String, Item)>) -> Result<()> {
+    let put = |item: Item| {
+        let put = PutRequest::builder().set_item(Some(item)).build();
+        let put = put.map_err(failed("BatchWriteItem"))?;
+        Ok(WriteRequest::builder().put_request(put).build())
+    };
+    write_many(client, items, put).await
+}
+
+async fn write_many(
+    client: &Client,
+    items: Vec<(String, Item)>,
+    request: impl Fn(Item) -> Result<WriteRequest>,
+) -> Result<()> {
+    for chunk in items.chunks(WRITE_BATCH) {
         let mut missing: HashMap<String, Vec<WriteRequest>> = HashMap::new();
-        for (table, key) in chunk {
-            let delete = DeleteRequest::builder().set_key(Some(key.clone())).build();
-            let delete = delete.map_err(failed("BatchWriteItem"))?;
-            let request = WriteRequest::builder().delete_request(delete).build();
-            missing.entry(table.clone()).or_default().push(request);
+        for (table, item) in chunk {
+            let requests = missing.entry(table.clone()).or_default();
+            requests.push(request(item.clone())?);
         }
         for attempt in 0.. {
             if missing.is_empty() {
                 break;
             }
             if attempt == ATTEMPTS {
-                return Err(Error::GaveUp("deleting items in a batch"));
+                return Err(Error::GaveUp("writing items in a batch"));
             }
             back_off(attempt).await;
             let answer = client

@@ -2,6 +2,11 @@
 //!
 //! The rows are written by the consumer that counts ([`super::reaction_counters`]), never by a request. The likers of one
 //! tweet are spread over [`SHARDS`] partitions, so that no partition limits how fast a viral tweet is counted.
+//!
+//! One more row, `tweet#<id>`, says that there may be such rows at all. So when a thousand tweets are deleted to which nobody
+//! reacted, ten reads tell.
+
+use std::collections::HashSet;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::Select;
@@ -41,9 +46,21 @@ impl ReactorKey {
         }
     }
 
+    /// The row that says that there are others.
+    fn noted(tweet: TweetId) -> Self {
+        Self {
+            pk: note(tweet),
+            user_id: 0,
+        }
+    }
+
     pub const fn user(&self) -> UserId {
         UserId::new(self.user_id)
     }
+}
+
+fn note(tweet: TweetId) -> String {
+    format!("tweet#{tweet}")
 }
 
 fn partition(reaction: Reaction, tweet: TweetId, shard: u64) -> String {
@@ -69,6 +86,36 @@ impl Reactors {
             client: roost.aws.dynamodb(),
             table: roost.config.reactors_table()?.to_owned(),
         })
+    }
+
+    /// Says that somebody may have reacted to these tweets.
+    pub async fn note(&self, tweets: impl IntoIterator<Item = TweetId>) -> Result<()> {
+        let mut puts = Vec::new();
+        for tweet in tweets {
+            puts.push((self.table.clone(), to_item(&ReactorKey::noted(tweet))?));
+        }
+        dynamo::put_many(&self.client, puts).await
+    }
+
+    /// Which of these tweets somebody may have reacted to.
+    pub async fn noted(&self, tweets: &[TweetId]) -> Result<HashSet<TweetId>> {
+        let keys = tweets
+            .iter()
+            .map(|tweet| to_item(&ReactorKey::noted(*tweet)));
+        let keys = keys.collect::<Result<Vec<_>>>()?;
+        let items = dynamo::get_many(&self.client, &self.table, keys, true).await?;
+        let found: Result<Vec<ReactorKey>> = items
+            .into_iter()
+            .map(|item| from_item("a noted tweet", item))
+            .collect();
+        let found: HashSet<String> = found?.into_iter().map(|key| key.pk).collect();
+        let noted = tweets.iter().filter(|tweet| found.contains(&note(**tweet)));
+        Ok(noted.copied().collect())
+    }
+
+    /// Takes [`Self::note`] back.
+    pub async fn forget(&self, tweet: TweetId) -> Result<()> {
+        self.erase(&[ReactorKey::noted(tweet)]).await
     }
 
     /// Some of those who reacted to a tweet in this way; none if nobody did.
