@@ -22,4 +22,4 @@ pub use page::{Cursor, PageSize};
 pub use range::FollowerRange;
 pub use tier::Tier;
 pub use tweet::{Tweet, TweetText};
-pub use user::{DisplayName, Handle, User};
+pub use user::{AvatarUrl, Bio, DisplayName, Handle, ProfileChange, User};

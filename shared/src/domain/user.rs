@@ -71,12 +71,113 @@ impl DisplayName {
     }
 }
 
+/// What a person says of themselves: up to 160 characters as a reader counts them, in at most 1,024 bytes of UTF-8. It
+/// may have several lines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Bio(String);
+
+impl Bio {
+    const MAX: usize = 160;
+    pub const MAX_BYTES: usize = 1_024;
+
+    /// `None` if nothing is left after trimming: that is no bio.
+    pub fn parse(text: &str) -> Result<Option<Self>> {
+        let text = text.trim();
+        if text.len() > Self::MAX_BYTES {
+            return Err(Error::Invalid(format!(
+                "bio takes more than {} bytes; use fewer accents or emoji",
+                Self::MAX_BYTES
+            )));
+        }
+        let fits = text.graphemes(true).nth(Self::MAX).is_none();
+        if !fits || text.chars().any(|c| c.is_control() && c != '\n') {
+            return Err(Error::Invalid(format!(
+                "bio is at most {} characters, without control characters other than line feeds",
+                Self::MAX
+            )));
+        }
+        Ok((!text.is_empty()).then(|| Self(text.to_owned())))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Where a person's picture is: an https URL of at most 2,048 bytes, of ASCII characters that need no escape. We never
+/// fetch it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AvatarUrl(String);
+
+impl AvatarUrl {
+    pub const MAX_BYTES: usize = 2_048;
+
+    pub fn parse(text: &str) -> Result<Self> {
+        if text.len() <= Self::MAX_BYTES && is_https_url(text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Error::Invalid(format!(
+                "avatar_url is an https URL of at most {} bytes",
+                Self::MAX_BYTES
+            )))
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// `https://host`, perhaps with a port, a path, a query and a fragment. No name or password: they would be shown to everybody.
+fn is_https_url(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix("https://") else {
+        return false;
+    };
+    let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let (host, port) = match authority.split_once(':') {
+        Some((host, port)) => (host, Some(port)),
+        None => (authority, None),
+    };
+    let is_label = |label: &str| {
+        let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
+        !label.is_empty() && label.bytes().all(allowed)
+    };
+    let is_port = |port: &str| {
+        !port.is_empty() && port.len() <= 5 && port.bytes().all(|b| b.is_ascii_digit())
+    };
+    host.split('.').all(is_label)
+        && port.is_none_or(is_port)
+        && tail
+            .bytes()
+            .all(|b| b.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&b))
+}
+
+/// What a person changes of their profile. `None` leaves a field as it is; `Some(None)` removes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProfileChange {
+    pub name: Option<DisplayName>,
+    pub bio: Option<Option<Bio>>,
+    pub avatar_url: Option<Option<AvatarUrl>>,
+}
+
+impl ProfileChange {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// A user as clients read one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct User {
     pub id: UserId,
     pub handle: Handle,
     pub name: DisplayName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bio: Option<Bio>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub avatar_url: Option<AvatarUrl>,
     pub created_at: String,
     pub follower_count: u64,
     pub following_count: u64,
@@ -139,6 +240,66 @@ mod tests {
         assert!(error.to_string().contains("512 bytes"), "{error}");
         assert!(DisplayName::parse(&accents(255)).is_ok(), "511 bytes");
         assert!(DisplayName::parse(&accents(256)).is_err(), "513 bytes");
+    }
+
+    #[test]
+    fn a_bio_is_counted_as_readers_count_and_may_have_lines() {
+        let bio = |text: &str| Bio::parse(text).map(|bio| bio.map(|bio| bio.0));
+        assert_eq!(
+            bio(" first\nsecond ").expect("a bio"),
+            Some("first\nsecond".to_owned())
+        );
+        for nothing in ["", "  ", "\n\t"] {
+            assert_eq!(bio(nothing).expect("no bio"), None, "{nothing:?}");
+        }
+        for text in ["x".repeat(160), "é".repeat(160), "🐦".repeat(160)] {
+            assert!(bio(&text).is_ok());
+        }
+        for text in ["x".repeat(161), "a\u{7}b".to_owned(), "a\r\nb".to_owned()] {
+            assert!(bio(&text).is_err(), "{text:?} was taken for a bio");
+        }
+        let accents = |count| format!("a{}", "\u{301}".repeat(count));
+        assert!(bio(&accents(511)).is_ok(), "1,023 bytes");
+        assert!(bio(&accents(512)).is_err(), "1,025 bytes");
+    }
+
+    #[test]
+    fn an_avatar_is_an_https_url() {
+        for text in [
+            "https://example.com",
+            "https://cdn.example.com:8443/a/b_c~1.png?size=2&v=%20#top",
+            "https://10.0.0.1/x",
+        ] {
+            assert!(AvatarUrl::parse(text).is_ok(), "{text} was refused");
+        }
+        for text in [
+            "",
+            "https://",
+            "https:///a.png",
+            "http://example.com/a.png",
+            "HTTPS://example.com",
+            "javascript:alert(1)",
+            "data:image/png;base64,AAAA",
+            "//example.com/a.png",
+            "https://user:secret@example.com/",
+            "https://me@example.com/",
+            "https://example..com/",
+            "https://example.com:x/",
+            "https://example.com:/",
+            "https://exämple.com/",
+            "https://example.com/a b",
+            "https://example.com/\"onload=",
+            "https://example.com/\n",
+            " https://example.com/",
+        ] {
+            assert!(
+                AvatarUrl::parse(text).is_err(),
+                "{text:?} was taken for one"
+            );
+        }
+        let long = |bytes: usize| format!("https://example.com/{}", "a".repeat(bytes - 20));
+        assert!(AvatarUrl::parse(&long(2_048)).is_ok());
+        assert!(AvatarUrl::parse(&long(2_049)).is_err());
     }
 
     proptest! {

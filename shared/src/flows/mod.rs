@@ -8,6 +8,7 @@ pub mod fan_out;
 pub mod feeds;
 pub mod home_timeline;
 pub mod oracle;
+pub mod profiles;
 pub mod rebuild;
 pub mod strangers;
 pub mod table_merge;

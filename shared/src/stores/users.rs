@@ -6,12 +6,12 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
+use aws_sdk_dynamodb::types::{AttributeValue, Put, ReturnValue, TransactWriteItem};
 use serde::{Deserialize, Serialize};
 
 use super::dynamo::{self, failed, from_item, string, to_item};
 use crate::domain::tier::{Policy, PostingRate, Standing, Tier, TierAndEpoch, Weight};
-use crate::domain::{DisplayName, Handle, User, UserId};
+use crate::domain::{AvatarUrl, Bio, DisplayName, Handle, ProfileChange, User, UserId};
 use crate::platform::{Roost, metrics};
 use crate::{Error, Result};
 
@@ -29,6 +29,10 @@ pub struct UserRow {
     pub sub: String,
     pub handle: Handle,
     pub name: DisplayName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bio: Option<Bio>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub avatar_url: Option<AvatarUrl>,
     /// As it is stored. A batch that is redriven after a reconciliation can bring it below zero for a while, so what is
     /// shown is [`Self::followers`].
     pub follower_count: i64,
@@ -122,6 +126,8 @@ impl From<UserRow> for User {
             following_count: row.following(),
             handle: row.handle,
             name: row.name,
+            bio: row.bio,
+            avatar_url: row.avatar_url,
             created_at: id.created_at(),
             is_celebrity: row.tier.is_celebrity(),
         }
@@ -178,6 +184,8 @@ impl Users {
             sub: sub.to_owned(),
             handle: handle.clone(),
             name,
+            bio: None,
+            avatar_url: None,
             follower_count: 0,
             following_count: 0,
             version: 0,
@@ -329,6 +337,71 @@ impl Users {
                     start.map(|key| from_item("a position", key)).transpose()?;
                 return Ok((rows, position.map(|key| key.pk)));
             }
+        }
+    }
+
+    /// Changes a profile and gives its row; `None` if there is no such profile.
+    pub async fn change(&self, id: UserId, change: &ProfileChange) -> Result<Option<UserRow>> {
+        if change.is_empty() {
+            return self.row(id).await;
+        }
+        let fields = [
+            (
+                "#name",
+                change.name.as_ref().map(|name| Some(name.as_str())),
+            ),
+            (
+                "#bio",
+                change.bio.as_ref().map(|bio| bio.as_ref().map(Bio::as_str)),
+            ),
+            (
+                "#avatar_url",
+                change
+                    .avatar_url
+                    .as_ref()
+                    .map(|url| url.as_ref().map(AvatarUrl::as_str)),
+            ),
+        ];
+        let (mut set, mut removed) = (Vec::new(), Vec::new());
+        let mut update = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key("pk", string(user_key(id)))
+            .condition_expression("attribute_exists(pk)")
+            .return_values(ReturnValue::AllNew);
+        for (name, value) in fields {
+            let attribute = name.trim_start_matches('#');
+            let Some(value) = value else { continue };
+            update = update.expression_attribute_names(name, attribute);
+            if let Some(value) = value {
+                set.push(format!("{name} = :{attribute}"));
+                update = update.expression_attribute_values(format!(":{attribute}"), string(value));
+            } else {
+                removed.push(name);
+            }
+        }
+        let clause = |verb: &str, parts: String| {
+            if parts.is_empty() {
+                parts
+            } else {
+                format!("{verb} {parts} ")
+            }
+        };
+        let expression = clause("SET", set.join(", ")) + &clause("REMOVE", removed.join(", "));
+        match update.update_expression(expression.trim()).send().await {
+            Ok(answer) => {
+                let item = answer.attributes.unwrap_or_default();
+                from_item("a user row", item).map(Some)
+            }
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(failed("UpdateItem")(error)),
         }
     }
 

@@ -41,6 +41,11 @@ pub(crate) fn routes() -> Vec<(Method, String, String)> {
             "/v1/home_timeline/marker".to_owned(),
             json!({ "last_read_id": "1", "version": 0 }).to_string(),
         ),
+        (
+            Method::PATCH,
+            "/v1/users/me".to_owned(),
+            json!({ "bio": "hello" }).to_string(),
+        ),
         route(Method::DELETE, "/v1/users/me"),
     ]
 }
