@@ -237,7 +237,7 @@ impl Users {
                 user.handle.as_str()
             )));
         }
-        if self.pointer(handle_key(handle)).await?.is_some() {
+        if self.is_taken(handle).await? {
             return Err(Error::Conflict(format!(
                 "the handle @{} is taken",
                 handle.as_str()
@@ -251,6 +251,11 @@ impl Users {
 
     pub async fn find_by_sub(&self, sub: &str) -> Result<Option<UserId>> {
         self.pointer(sub_key(sub)).await
+    }
+
+    /// Has somebody this handle?
+    pub async fn is_taken(&self, handle: &Handle) -> Result<bool> {
+        Ok(self.pointer(handle_key(handle)).await?.is_some())
     }
 
     pub async fn find_by_handle(&self, handle: &Handle) -> Result<Option<User>> {

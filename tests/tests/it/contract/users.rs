@@ -147,6 +147,42 @@ async fn a_handle_belongs_to_one_person_however_it_is_capitalized() {
 }
 
 #[tokio::test]
+async fn a_handle_is_available_until_somebody_has_it_and_again_when_they_are_gone() {
+    let roost = Client::shared().await;
+    let (token, handle) = (roost.stranger().await, roost.unused_handle("Free"));
+    // Somebody without a profile may ask: they are about to sign up.
+    let available = async |handle: &str| {
+        let call = roost.call(Method::GET, &format!("/v1/handles/{handle}"));
+        call.token(&token).send().await.expect(200).json()
+    };
+    assert_eq!(available(&handle).await, json!({ "available": true }));
+
+    let owner = roost.stranger().await;
+    sign_up(&roost, &owner, &handle, "Owner")
+        .send()
+        .await
+        .expect(201);
+    for spelling in [&handle, &handle.to_uppercase()] {
+        assert_eq!(available(spelling).await, json!({ "available": false }));
+    }
+
+    let call = roost.call(Method::DELETE, "/v1/users/me").token(&owner);
+    call.send().await.expect(204);
+    assert_eq!(available(&handle).await, json!({ "available": true }));
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_handle_cannot_be_asked_for() {
+    let roost = Client::shared().await;
+    let token = roost.stranger().await;
+
+    for bad in ["a-b", "a.b", "@ada", "%C3%A4", "%20", "sixteen_letters_"] {
+        let call = roost.call(Method::GET, &format!("/v1/handles/{bad}"));
+        call.token(&token).send().await.expect_problem(400);
+    }
+}
+
+#[tokio::test]
 async fn handles_are_1_to_15_letters_digits_or_underscores() {
     let roost = Client::shared().await;
     let token = roost.stranger().await;
