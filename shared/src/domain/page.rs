@@ -45,6 +45,37 @@ impl Cursor {
     }
 }
 
+/// Which things are asked for by their ids: 1 to 100, in the order asked, each once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdList<T>(Vec<T>);
+
+impl<T: PartialEq> IdList<T> {
+    pub const MAX: usize = 100;
+
+    /// Ids with commas between them, each read by `parse`.
+    pub fn parse(text: &str, parse: impl Fn(&str) -> Result<T>) -> Result<Self> {
+        // Counted before they are read: no request makes us read more.
+        if text.split(',').nth(Self::MAX).is_some() {
+            return Err(Error::Malformed(format!(
+                "ids has at most {} ids",
+                Self::MAX
+            )));
+        }
+        let mut ids = Vec::new();
+        for id in text.split(',') {
+            let id = parse(id)?;
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        Ok(Self(ids))
+    }
+
+    pub fn as_slice(&self) -> &[T] {
+        &self.0
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +90,18 @@ mod tests {
         #[test]
         fn a_cursor_is_the_id_it_was_made_of(id in 1..u64::MAX / 2) {
             prop_assert_eq!(Cursor::parse(&id.to_string()).expect("an id").tweet(), TweetId::new(id));
+        }
+    }
+
+    #[test]
+    fn a_list_of_ids_keeps_its_order_and_has_each_once() {
+        let list = |text: &str| IdList::parse(text, TweetId::parse);
+        let ids = list("30,10,30,20,10").expect("a list");
+        assert_eq!(ids.as_slice(), [30, 10, 20].map(TweetId::new));
+        let many = |count: usize| vec!["7"; count].join(",");
+        assert_eq!(list(&many(100)).expect("a list").as_slice().len(), 1);
+        for text in [&many(101), "", ",", "1,", ",1", "1,,2", "1, 2", "1;2", "x"] {
+            assert!(list(text).is_err(), "{text:?} was taken for a list of ids");
         }
     }
 

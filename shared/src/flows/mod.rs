@@ -7,6 +7,7 @@ pub mod erase;
 pub mod fan_out;
 pub mod feeds;
 pub mod home_timeline;
+pub mod lookup;
 pub mod oracle;
 pub mod profiles;
 pub mod rebuild;

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::Exit;
 use super::guard::guarded;
-use crate::domain::{Cursor, PageSize, TweetId, UserId};
+use crate::domain::{Cursor, IdList, PageSize, TweetId, User, UserId};
 use crate::platform::{Roost, metrics, now_millis};
 use crate::stores::rate_limits::{Kind, Verdict};
 use crate::stores::{Identities, RateLimits};
@@ -219,11 +219,20 @@ fn empty(status: StatusCode) -> HttpResponse {
 struct Cost(u64);
 
 /// Takes more out of the caller's budget than the one request, because the answer took so much work.
-pub fn with_cost(mut response: HttpResponse, requests: u64) -> HttpResponse {
+fn with_cost(mut response: HttpResponse, requests: u64) -> HttpResponse {
     if requests > 0 {
         response.extensions_mut().insert(Cost(requests));
     }
     response
+}
+
+/// Queries to the tables that weigh as much as one read from the cache.
+const QUERIES_PER_READ: usize = 20;
+
+/// Like [`with_cost`], for an answer that took so many queries to the tables.
+pub fn with_queries(response: HttpResponse, queries: usize) -> HttpResponse {
+    let requests = u64::try_from(queries / QUERIES_PER_READ).unwrap_or(u64::MAX);
+    with_cost(response, requests)
 }
 
 /// Adds a header that was put together out of what we made ourselves.
@@ -308,6 +317,19 @@ pub fn path<'a>(request: &'a Request, name: &str) -> &'a str {
         .unwrap_or_default()
 }
 
+/// `ids` of the query, each read by `parse`.
+pub fn ids<T: PartialEq>(
+    request: &Request,
+    parse: impl Fn(&str) -> Result<T>,
+) -> Result<IdList<T>> {
+    // Given several times, it is as if they were given at once: so the gateway has it, too.
+    let given = request
+        .query_string_parameters_ref()
+        .and_then(|parameters| parameters.all("ids"));
+    let given = given.ok_or_else(|| Error::Malformed("ids is missing".to_owned()))?;
+    IdList::parse(&given.join(","), parse)
+}
+
 /// `limit` of the query.
 pub fn page_size(request: &Request) -> Result<PageSize> {
     query(request, "limit").map_or(Ok(PageSize::DEFAULT), PageSize::parse)
@@ -363,7 +385,16 @@ pub fn body<T: DeserializeOwned>(request: &Request) -> Result<T> {
 #[derive(Serialize)]
 pub struct Page<T> {
     pub data: Vec<T>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub includes: Option<Includes>,
     pub meta: PageMeta,
+}
+
+/// What belongs to the data of an answer and is told once.
+#[derive(Serialize)]
+pub struct Includes {
+    /// The authors of tweets.
+    pub users: Vec<User>,
 }
 
 #[derive(Serialize)]
@@ -379,7 +410,18 @@ impl<T> Page<T> {
             result_count: data.len(),
             next_cursor,
         };
-        Self { data, meta }
+        Self {
+            data,
+            includes: None,
+            meta,
+        }
+    }
+
+    pub fn with_users(self, users: Vec<User>) -> Self {
+        Self {
+            includes: Some(Includes { users }),
+            ..self
+        }
     }
 }
 

@@ -135,6 +135,18 @@ impl Cards {
         })
     }
 
+    /// One round trip: the tweets with these ids, in their order, whoever wrote them. `None` for what the cache does not
+    /// know, or knows as deleted: only the author's own tombstone counts, and here the author is not known.
+    pub async fn tweets(&self, ids: &[TweetId]) -> Result<Vec<Option<Tweet>>> {
+        let reads = ids.iter().map(|id| cmd("GET").arg(keys::tweet(*id)).take());
+        let answers: Vec<Value> = self.redis.run(reads.collect::<Vec<_>>()).await?;
+        let found = ids.iter().zip(&answers).map(|(id, value)| {
+            let cached: CachedTweet = parse(value)?;
+            Some(Tweet::new(*id, cached.author_id, cached.text))
+        });
+        Ok(found.collect())
+    }
+
     /// Remembers tweets unless something is known about them already.
     pub async fn fill_tweets(&self, tweets: &[Tweet]) -> Result<()> {
         self.redis

@@ -1,6 +1,7 @@
 //! What clients may rely on: every endpoint, and every way in which a request is refused.
 
 mod follows;
+mod lookups;
 mod pages;
 mod profiles;
 pub(crate) mod requests;
