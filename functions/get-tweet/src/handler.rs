@@ -1,11 +1,20 @@
-use shared::domain::{Entry, Tweet, TweetId, UserId};
-use shared::runtime::http::{self, HttpResponse, Request};
+use serde::Serialize;
+use shared::domain::{Entry, Tweet, TweetId, User, UserId};
+use shared::runtime::http::{self, HttpResponse, Includes, Request};
 use shared::stores::{Tweets, Users};
 use shared::{Error, Result, Roost};
 
 pub(crate) struct GetTweet {
     users: Users,
     tweets: Tweets,
+}
+
+/// The tweet's own fields, and its author beside them.
+#[derive(Serialize)]
+struct Body {
+    #[serde(flatten)]
+    tweet: Tweet,
+    includes: Includes,
 }
 
 impl http::Handler for GetTweet {
@@ -18,20 +27,26 @@ impl http::Handler for GetTweet {
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let id = TweetId::parse(http::path(request, "id"))?;
-        let tweet = self.find(id, me).await?;
-        http::ok(&tweet.ok_or_else(|| Error::NotFound(format!("there is no tweet {id}")))?)
+        let found = self.find(id, me).await?;
+        let (tweet, author) =
+            found.ok_or_else(|| Error::NotFound(format!("there is no tweet {id}")))?;
+        let includes = Includes {
+            users: vec![author],
+        };
+        http::ok(&Body { tweet, includes })
     }
 }
 
 impl GetTweet {
-    async fn find(&self, id: TweetId, me: UserId) -> Result<Option<Tweet>> {
+    /// The tweet and its author.
+    async fn find(&self, id: TweetId, me: UserId) -> Result<Option<(Tweet, User)>> {
         // The index may not know a tweet yet that the caller posted a moment ago.
         let author = self.tweets.author_of(id).await?.unwrap_or(me);
-        let (tweet, author_exists) = tokio::try_join!(
+        let (tweet, author) = tokio::try_join!(
             self.tweets.find(Entry::new(id, author)),
-            self.users.still_exists(author)
+            self.users.find(author)
         )?;
-        Ok(tweet.filter(|_| author_exists))
+        Ok(tweet.zip(author))
     }
 }
 

@@ -20,7 +20,7 @@ impl http::Handler for UserTimeline {
     async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
         let author = UserId::parse(http::path(request, "id"))?;
         let (size, cursor) = (http::page_size(request)?, http::cursor(request)?);
-        self.users.get(author).await?;
+        let user = self.users.get(author).await?;
         let below = cursor.map_or(NEWEST, Cursor::tweet);
         // One more than the page holds tells whether another page follows.
         let mut tweets = self
@@ -33,7 +33,12 @@ impl http::Handler for UserTimeline {
             .last()
             .filter(|_| more)
             .map(|tweet| tweet.id.to_string());
-        http::ok(&Page::new(tweets, next_cursor))
+        let authors = if tweets.is_empty() {
+            Vec::new()
+        } else {
+            vec![user]
+        };
+        http::ok(&Page::new(tweets, next_cursor).with_users(authors))
     }
 }
 

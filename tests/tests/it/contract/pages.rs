@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use roost_tests::{Client, Profile, ids, in_parallel};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{assert_tweet, assert_user};
 
@@ -67,6 +67,8 @@ async fn pages_of_tweets_are_newest_first_and_have_each_once() {
         .expect(200)
         .json();
     assert_eq!(page["meta"]["result_count"], 20, "20 is the default");
+    let profile = ada.get("/v1/users/me").await.expect(200).json();
+    assert_eq!(page["includes"], json!({ "users": [profile] }));
     page["data"]
         .as_array()
         .expect("a list")
