@@ -14,8 +14,8 @@ impl http::Handler for GetUser {
         })
     }
 
-    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
-        let id = UserId::parse(http::path(request, "id"))?;
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        let id = http::user_id(request, me)?;
         http::ok(&self.users.get(id).await?)
     }
 }

@@ -17,8 +17,8 @@ impl http::Handler for ListFollowing {
         })
     }
 
-    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
-        people::page(&self.users, request, |of, after, limit| {
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        people::page(&self.users, me, request, |of, after, limit| {
             self.following.page(of, after, limit)
         })
         .await

@@ -17,8 +17,8 @@ impl http::Handler for UserTimeline {
         })
     }
 
-    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
-        let author = UserId::parse(http::path(request, "id"))?;
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        let author = http::user_id(request, me)?;
         let (size, cursor) = (http::page_size(request)?, http::cursor(request)?);
         let user = self.users.get(author).await?;
         let below = cursor.map_or(NEWEST, Cursor::tweet);

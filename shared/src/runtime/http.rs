@@ -317,6 +317,14 @@ pub fn path<'a>(request: &'a Request, name: &str) -> &'a str {
         .unwrap_or_default()
 }
 
+/// The user in the path; `me` stands for the caller.
+pub fn user_id(request: &Request, me: UserId) -> Result<UserId> {
+    match path(request, "id") {
+        "me" => Ok(me),
+        id => UserId::parse(id),
+    }
+}
+
 /// `ids` of the query, each read by `parse`.
 pub fn ids<T: PartialEq>(
     request: &Request,

@@ -9,13 +9,14 @@ use crate::stores::{IdPage, Users};
 /// are wanted.
 pub async fn page<F>(
     users: &Users,
+    me: UserId,
     request: &Request,
     read: impl FnOnce(UserId, Option<UserId>, usize) -> F,
 ) -> Result<HttpResponse>
 where
     F: Future<Output = Result<IdPage>>,
 {
-    let of = UserId::parse(http::path(request, "id"))?;
+    let of = http::user_id(request, me)?;
     let (size, cursor) = (http::page_size(request)?, http::cursor(request)?);
     users.get(of).await?;
     let page = read(of, cursor.map(Cursor::user), size.get()).await?;

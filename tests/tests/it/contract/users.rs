@@ -267,6 +267,29 @@ async fn a_profile_that_is_not_there_is_not_found() {
 }
 
 #[tokio::test]
+async fn me_stands_for_the_callers_id_in_every_path() {
+    let roost = Client::shared().await;
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
+    ada.follow(&bob).await;
+    bob.follow(&ada).await;
+    ada.post("mine").await;
+
+    for path in ["", "/followers", "/following", "/tweets"] {
+        let by_id = ada.get(&format!("/v1/users/{}{path}", ada.id)).await;
+        let by_me = ada.get(&format!("/v1/users/me{path}")).await;
+        // Counts may come in between.
+        let ids = |answer: &Value| (answer["id"].clone(), answer["data"][0]["id"].clone());
+        let (by_id, by_me) = (by_id.expect(200).json(), by_me.expect(200).json());
+        assert_eq!(ids(&by_me), ids(&by_id), "{path}");
+        assert_eq!(by_me["meta"], by_id["meta"], "{path}");
+    }
+    for method in [Method::POST, Method::DELETE] {
+        let call = ada.call(method, "/v1/users/me/follow");
+        call.send().await.expect_problem(422);
+    }
+}
+
+#[tokio::test]
 async fn a_malformed_user_id_is_refused_wherever_it_stands() {
     let roost = Client::shared().await;
     let reader = roost.sign_up("reader").await;
