@@ -35,6 +35,42 @@ impl Handle {
     pub fn key(&self) -> String {
         self.0.to_ascii_lowercase()
     }
+
+    /// What handles have in common that are looked for together: their first two characters. `None` for a handle of one
+    /// character, which nobody can look for.
+    pub fn group(&self) -> Option<String> {
+        self.key().get(..HandlePrefix::MIN).map(str::to_owned)
+    }
+}
+
+/// The beginning of a handle: 2 to 15 letters, digits and underscores, without regard to case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandlePrefix(String);
+
+impl HandlePrefix {
+    /// Shorter beginnings fit too many people.
+    pub const MIN: usize = 2;
+
+    pub fn parse(text: &str) -> Result<Self> {
+        match Handle::parse(text) {
+            Ok(handle) if text.len() >= Self::MIN => Ok(Self(handle.key())),
+            _ => Err(Error::Malformed(format!(
+                "q is the beginning of a handle: {} to {} letters (a to z), digits or underscores",
+                Self::MIN,
+                Handle::MAX
+            ))),
+        }
+    }
+
+    /// In the spelling of [`Handle::key`].
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The group of handles in which to look: see [`Handle::group`].
+    pub fn group(&self) -> &str {
+        &self.0[..Self::MIN]
+    }
 }
 
 /// The name a person goes by: 1 to 50 characters as a reader counts them, in at most 512 bytes of UTF-8. (One character
@@ -194,6 +230,19 @@ mod tests {
         let [a, b] = ["Alice_1", "aLICE_1"].map(|text| Handle::parse(text).expect("a handle"));
         assert_eq!(a.key(), b.key());
         assert_eq!(a.as_str(), "Alice_1");
+    }
+
+    #[test]
+    fn a_prefix_is_looked_for_among_the_handles_of_its_group() {
+        let handle = |text: &str| Handle::parse(text).expect("a handle");
+        let prefix = HandlePrefix::parse("ALi").expect("a prefix");
+        assert_eq!((prefix.as_str(), prefix.group()), ("ali", "al"));
+        assert_eq!(handle("Alice").group().as_deref(), Some("al"));
+        assert_eq!(handle("a").group(), None);
+        for text in ["", "a", "ä", "a b", "@al", "al%", "sixteen_letters_"] {
+            let parsed = HandlePrefix::parse(text);
+            assert!(matches!(parsed, Err(Error::Malformed(_))), "{text:?}");
+        }
     }
 
     #[test]

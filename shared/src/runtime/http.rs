@@ -367,7 +367,8 @@ pub fn cursor(request: &Request) -> Result<Option<Cursor>> {
     query(request, "cursor").map(Cursor::parse).transpose()
 }
 
-fn query<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
+/// A parameter of the query, if it is there.
+pub fn query<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
     request
         .query_string_parameters_ref()
         .and_then(|parameters| parameters.first(name))

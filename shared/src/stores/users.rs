@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::dynamo::{self, failed, from_item, string, to_item};
 use crate::domain::tier::{Policy, PostingRate, Standing, Tier, TierAndEpoch, Weight};
-use crate::domain::{AvatarUrl, Bio, DisplayName, Handle, ProfileChange, User, UserId};
+use crate::domain::{
+    AvatarUrl, Bio, DisplayName, Handle, HandlePrefix, ProfileChange, User, UserId,
+};
 use crate::platform::{Roost, metrics};
 use crate::{Error, Result};
 
@@ -110,7 +112,16 @@ impl UserRow {
 struct PointerRow {
     pk: String,
     user_id: u64,
+    /// See [`Handle::group`]. Items that have it are in the index [`BY_HANDLE`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    handle_group: Option<String>,
 }
+
+/// The index of handles: partitioned by their first two characters, sorted by `pk`.
+///
+/// The writes of a partition are sign-ups whose handles begin alike: it takes a thousand of them a second. One search reads
+/// less than 4 KB of it.
+const BY_HANDLE: &str = "by_handle";
 
 pub enum SignUp {
     Created(User),
@@ -162,6 +173,11 @@ pub(super) fn handle_key(handle: &Handle) -> String {
     format!("handle#{}", handle.key())
 }
 
+/// What the keys of all handles have in common that begin so.
+fn prefix_key(prefix: &HandlePrefix) -> String {
+    format!("handle#{}", prefix.as_str())
+}
+
 impl Users {
     pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
@@ -195,10 +211,13 @@ impl Users {
             tweets_per_day: 0.0,
             rate_at_ms: 0,
         };
-        let pointers = [sub_key(sub), handle_key(&handle)].map(|pk| PointerRow {
-            pk,
-            user_id: id.get(),
-        });
+        let pointers = [(sub_key(sub), None), (handle_key(&handle), handle.group())].map(
+            |(pk, handle_group)| PointerRow {
+                pk,
+                user_id: id.get(),
+                handle_group,
+            },
+        );
         let mut items = vec![to_item(&row)?];
         for pointer in &pointers {
             items.push(to_item(pointer)?);
@@ -262,6 +281,58 @@ impl Users {
         match self.pointer(handle_key(handle)).await? {
             Some(id) => self.find(id).await,
             None => Ok(None),
+        }
+    }
+
+    /// The people whose handles begin so, in the order of their handles, without regard to case. The index lags behind
+    /// the table by a moment, so somebody may have no profile any more.
+    pub async fn find_by_prefix(&self, prefix: &HandlePrefix, limit: usize) -> Result<Vec<UserId>> {
+        let answer = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .index_name(BY_HANDLE)
+            .key_condition_expression("handle_group = :group AND begins_with(pk, :beginning)")
+            .expression_attribute_values(":group", string(prefix.group()))
+            .expression_attribute_values(":beginning", string(prefix_key(prefix)))
+            .limit(i32::try_from(limit).unwrap_or(i32::MAX))
+            .send()
+            .await
+            .map_err(failed("Query"))?;
+        let items = answer.items.unwrap_or_default().into_iter();
+        items
+            .map(|item| {
+                from_item::<PointerRow>("a user pointer", item).map(|row| UserId::new(row.user_id))
+            })
+            .collect()
+    }
+
+    /// Puts the handle of a user into the index, if it is not there: those who signed up before there was an index are not.
+    /// Says whether it was put there now.
+    pub async fn index_handle(&self, row: &UserRow) -> Result<bool> {
+        let Some(group) = row.handle.group() else {
+            return Ok(false);
+        };
+        let update = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key("pk", string(handle_key(&row.handle)))
+            .update_expression("SET handle_group = :group")
+            // Not if the account has gone meanwhile, or the handle is somebody else's.
+            .condition_expression("user_id = :id AND attribute_not_exists(handle_group)")
+            .expression_attribute_values(":group", string(group))
+            .expression_attribute_values(":id", dynamo::number(row.user_id));
+        match update.send().await {
+            Ok(_) => Ok(true),
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(failed("UpdateItem")(error)),
         }
     }
 

@@ -5,6 +5,7 @@ mod lookups;
 mod pages;
 mod profiles;
 pub(crate) mod requests;
+mod search;
 mod tweets;
 mod users;
 

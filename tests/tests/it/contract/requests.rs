@@ -22,6 +22,7 @@ pub(crate) fn routes() -> Vec<(Method, String, String)> {
         route(Method::GET, "/v1/users/{id}"),
         route(Method::GET, "/v1/users/by/handle/{handle}"),
         route(Method::GET, "/v1/users?ids=1"),
+        route(Method::GET, "/v1/users/search?q=nobody"),
         route(Method::GET, "/v1/handles/{handle}"),
         route(Method::POST, "/v1/users/{id}/follow"),
         route(Method::DELETE, "/v1/users/{id}/follow"),
