@@ -1,23 +1,28 @@
 use shared::domain::UserId;
 use shared::flows::lookup::People;
 use shared::runtime::http::{self, HttpResponse, Page, Request};
+use shared::runtime::people::{Expansion, Presenter};
 use shared::{Result, Roost};
 
 pub(crate) struct GetUsers {
     people: People,
+    presenter: Presenter,
 }
 
 impl http::Handler for GetUsers {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             people: People::new(roost)?,
+            presenter: Presenter::new(roost)?,
         })
     }
 
-    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let ids = http::ids(request, UserId::parse)?;
+        let expansion = Expansion::parse(request)?;
         let users = self.people.list(ids.as_slice()).await?;
-        http::ok(&Page::new(users, None))
+        let people = self.presenter.present(me, users, expansion).await?;
+        http::ok(&Page::new(people, None))
     }
 }
 

@@ -1,6 +1,7 @@
 use shared::domain::{HandlePrefix, UserId};
 use shared::flows::lookup::People;
 use shared::runtime::http::{self, HttpResponse, Page, Request};
+use shared::runtime::people::{Expansion, Presenter};
 use shared::stores::Users;
 use shared::{Error, Result, Roost};
 
@@ -10,6 +11,7 @@ const MOST: usize = 20;
 pub(crate) struct SearchUsers {
     users: Users,
     people: People,
+    presenter: Presenter,
 }
 
 impl http::Handler for SearchUsers {
@@ -17,12 +19,16 @@ impl http::Handler for SearchUsers {
         Ok(Self {
             users: Users::new(roost)?,
             people: People::new(roost)?,
+            presenter: Presenter::new(roost)?,
         })
     }
 
-    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
-        let ids = self.users.find_by_prefix(&read(request)?, MOST).await?;
-        http::ok(&Page::new(self.people.list(&ids).await?, None))
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        let (prefix, expansion) = (read(request)?, Expansion::parse(request)?);
+        let ids = self.users.find_by_prefix(&prefix, MOST).await?;
+        let users = self.people.list(&ids).await?;
+        let people = self.presenter.present(me, users, expansion).await?;
+        http::ok(&Page::new(people, None))
     }
 }
 

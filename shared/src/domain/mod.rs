@@ -22,4 +22,6 @@ pub use page::{Cursor, IdList, PageSize};
 pub use range::FollowerRange;
 pub use tier::Tier;
 pub use tweet::{Tweet, TweetText};
-pub use user::{AvatarUrl, Bio, DisplayName, Handle, HandlePrefix, ProfileChange, User};
+pub use user::{
+    AvatarUrl, Bio, DisplayName, Handle, HandlePrefix, ProfileChange, Relationship, User,
+};

@@ -220,6 +220,15 @@ pub struct User {
     pub is_celebrity: bool,
 }
 
+/// What a caller and another person are to each other, from the caller's side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Relationship {
+    /// The caller follows them.
+    pub following: bool,
+    /// They follow the caller.
+    pub followed_by: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

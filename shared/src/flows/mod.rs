@@ -11,6 +11,7 @@ pub mod lookup;
 pub mod oracle;
 pub mod profiles;
 pub mod rebuild;
+pub mod relationships;
 pub mod strangers;
 pub mod table_merge;
 pub mod tiers;

@@ -1,6 +1,8 @@
 //! The people whom somebody follows: the table `following`.
 
-use super::dynamo::{failed, to_item};
+use std::collections::HashSet;
+
+use super::dynamo::{failed, from_item, get_many, to_item};
 use super::edge_view::{EdgeView, IdPage};
 use super::follows::Edge;
 use crate::Result;
@@ -50,6 +52,14 @@ impl Following {
             .send()
             .await;
         Ok(answer.map_err(failed("GetItem"))?.item.is_some())
+    }
+
+    /// Which of these edges there are. One batch for every hundred; a read that need not be consistent costs half.
+    pub async fn existing(&self, edges: &[Edge], consistent: bool) -> Result<HashSet<Edge>> {
+        let keys = edges.iter().map(to_item).collect::<Result<_>>()?;
+        let items = get_many(&self.0.client, &self.0.table, keys, consistent).await?;
+        let edges = items.into_iter().map(|item| from_item("an edge", item));
+        edges.collect()
     }
 
     /// How many edges there really are.

@@ -17,7 +17,7 @@ use crate::platform::Roost;
 const EDGES_PER_TRANSACTION: usize = 50;
 
 /// `follower` follows `followee`. The key of both tables, and of the stream's records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Edge {
     followee_id: u64,
     follower_id: u64,

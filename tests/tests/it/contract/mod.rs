@@ -4,6 +4,7 @@ mod follows;
 mod lookups;
 mod pages;
 mod profiles;
+mod relationships;
 pub(crate) mod requests;
 mod search;
 mod tweets;
