@@ -20,7 +20,7 @@ impl http::Handler for ListFollowers {
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         self.lists
             .page(me, request, |of, after, limit| {
-                self.followers.page(of, after, limit)
+                self.followers.list(of, after, limit)
             })
             .await
     }

@@ -20,7 +20,7 @@ impl http::Handler for ListFollowing {
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         self.lists
             .page(me, request, |of, after, limit| {
-                self.following.page(of, after, limit)
+                self.following.newest(of, after, limit)
             })
             .await
     }

@@ -18,7 +18,7 @@ pub mod user;
 
 pub use entry::{Entry, Origin};
 pub use id::{IdMaker, Lane, TweetId, UserId};
-pub use page::{Cursor, IdList, PageSize};
+pub use page::{Cursor, FollowedPlace, FollowerPlace, IdList, PageSize, PeopleCursor};
 pub use range::FollowerRange;
 pub use tier::Tier;
 pub use tweet::{Tweet, TweetText};

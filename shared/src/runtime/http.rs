@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::Exit;
 use super::guard::guarded;
-use crate::domain::{Cursor, IdList, PageSize, TweetId, User, UserId};
+use crate::domain::{Cursor, IdList, PageSize, PeopleCursor, TweetId, User, UserId};
 use crate::platform::{Roost, metrics, now_millis};
 use crate::stores::rate_limits::{Kind, Verdict};
 use crate::stores::{Identities, RateLimits};
@@ -362,9 +362,14 @@ pub fn if_none_match(request: &Request) -> Option<&str> {
     request.headers().get(header::IF_NONE_MATCH)?.to_str().ok()
 }
 
-/// `cursor` of the query.
+/// `cursor` of the query, in a list of tweets.
 pub fn cursor(request: &Request) -> Result<Option<Cursor>> {
     query(request, "cursor").map(Cursor::parse).transpose()
+}
+
+/// `cursor` of the query, in a list of people.
+pub fn people_cursor<C: PeopleCursor>(request: &Request) -> Result<Option<C>> {
+    query(request, "cursor").map(C::parse).transpose()
 }
 
 /// A parameter of the query, if it is there.

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::http::{self, HttpResponse, Page, Request};
-use crate::domain::{Cursor, Relationship, User, UserId};
+use crate::domain::{PeopleCursor, Relationship, User, UserId};
 use crate::flows::relationships::Relationships;
 use crate::platform::Roost;
-use crate::stores::{IdPage, Users};
+use crate::stores::Users;
 use crate::{Error, Result};
 
 /// A user, and what the caller is to them.
@@ -96,25 +96,29 @@ impl PeopleLists {
         })
     }
 
-    /// Answers with a page. `read` gets the user whose list it is, the last id of the page before, and how many are
-    /// wanted.
-    pub async fn page<F>(
+    /// Answers with a page. `read` gets the user whose list it is, where the page before ended, and how many are wanted.
+    pub async fn page<C, F>(
         &self,
         me: UserId,
         request: &Request,
-        read: impl FnOnce(UserId, Option<UserId>, usize) -> F,
+        read: impl FnOnce(UserId, Option<C>, usize) -> F,
     ) -> Result<HttpResponse>
     where
-        F: Future<Output = Result<IdPage>>,
+        C: PeopleCursor,
+        F: Future<Output = Result<Vec<C>>>,
     {
         let of = http::user_id(request, me)?;
-        let (size, cursor) = (http::page_size(request)?, http::cursor(request)?);
+        let (size, cursor) = (http::page_size(request)?, http::people_cursor(request)?);
         let expansion = Expansion::parse(request)?;
         self.users.get(of).await?;
-        let page = read(of, cursor.map(Cursor::user), size.get()).await?;
-        let last = page.ids.last().filter(|_| page.more);
+        // One more than the page holds tells whether another page follows.
+        let mut places = read(of, cursor, size.get() + 1).await?;
+        let more = places.len() > size.get();
+        places.truncate(size.get());
+        let last = places.last().filter(|_| more);
         let next_cursor = last.map(ToString::to_string);
-        let users = self.users.list(&page.ids).await?;
+        let ids: Vec<UserId> = places.iter().map(|place| place.user()).collect();
+        let users = self.users.list(&ids).await?;
         let people = self.presenter.present(me, users, expansion).await?;
         http::ok(&Page::new(people, next_cursor))
     }

@@ -298,8 +298,16 @@ async fn malformed_limits_and_cursors_are_refused() {
                 .await
                 .expect_problem(400);
         }
-        for query in ["limit=1", "limit=100", "cursor=1"] {
+        for query in ["limit=1", "limit=100"] {
             ada.get(&format!("{path}?{query}")).await.expect(200);
+        }
+        // Lists of people have cursors of their own kind; in an earlier version they were ids, too.
+        let of_people = path.contains("/follow");
+        let by_id = ada.get(&format!("{path}?cursor=1")).await;
+        if of_people {
+            by_id.expect_problem(400);
+        } else {
+            by_id.expect(200);
         }
     }
 }
