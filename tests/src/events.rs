@@ -170,6 +170,11 @@ pub fn timeline_fill(user: u64) -> Value {
     kinesis_batch(user, &json!({ "user_id": user.to_string() }))
 }
 
+/// A batch with one record on `celebrity-flag-changed`: Redis did not take what changed of this user.
+pub fn outdated(user: u64) -> Value {
+    kinesis_batch(user, &json!({ "outdated": [user.to_string()] }))
+}
+
 /// A change of an author's tier, as `celebrity-flag-changed` tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flip {

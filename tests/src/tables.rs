@@ -339,6 +339,17 @@ impl Tables {
         self.change_row(user, "handle", number(0)).await;
     }
 
+    /// Makes a handle's item look as it did before there was an index of handles.
+    pub async fn forget_handle_group(&self, handle: &str) {
+        let pk = text(format!("handle#{}", handle.to_ascii_lowercase()));
+        let update = self.dynamo.update_item().table_name(self.table("users"));
+        let update = update
+            .key("pk", pk)
+            .update_expression("REMOVE handle_group");
+        let updated = update.send().await;
+        updated.unwrap_or_else(|e| panic!("{handle} cannot be changed: {e:?}"));
+    }
+
     async fn change_row(&self, user: u64, attribute: &str, value: AttributeValue) {
         self.dynamo
             .update_item()

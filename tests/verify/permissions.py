@@ -26,6 +26,7 @@ RARE = {
     ("HomeTimelineNewFunction", "dynamodb:BatchGetItem", "users"): "looks up tiers that the cache has lost",
     ("PostTweetFunction", "dynamodb:DeleteItem", "tweets"): "takes a tweet back whose account went meanwhile",
     ("PutMarkerFunction", "dynamodb:DeleteItem", "users"): "takes a marker back whose account went meanwhile",
+    ("UpdateMeFunction", "kinesis:PutRecords", "celebrity-flag-changed"): "has a card forgotten later if the cache is down",
 }
 
 

@@ -7,7 +7,7 @@ use shared::stores::events::Stream;
 use shared::stores::timelines::BACKFILL;
 use shared::stores::tweets::{NEWEST, OLDEST};
 use shared::stores::{
-    Celebs, EventStream, Feeds, Followers, Tiers, Timelines, Tweets, UserCounts, Users,
+    Cards, Celebs, EventStream, Feeds, Followers, Tiers, Timelines, Tweets, UserCounts, Users,
 };
 use shared::{Result, Roost};
 
@@ -20,6 +20,7 @@ pub(crate) struct ApplyTierChanges {
     tweets: Tweets,
     tiers: Tiers,
     counts: UserCounts,
+    cards: Cards,
     review: TierReview,
     celebs: Celebs,
     feeds: Feeds,
@@ -41,6 +42,7 @@ impl Consumer for ApplyTierChanges {
             tweets: Tweets::new(roost)?,
             tiers: Tiers::new(roost)?,
             counts: UserCounts::new(roost)?,
+            cards: Cards::new(roost)?,
             review: TierReview::new(roost)?,
             celebs: Celebs::new(roost)?,
             feeds: Feeds::new(roost)?,
@@ -56,6 +58,7 @@ impl Consumer for ApplyTierChanges {
             match batch::payload(record)? {
                 TierEvent::Change(change) => self.apply(change).await?,
                 TierEvent::Outdated(OutdatedCounts { outdated }) => {
+                    self.cards.forget_users(&outdated).await?;
                     self.counts.set(&self.users.rows(outdated).await?).await?;
                 }
             }

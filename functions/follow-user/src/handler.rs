@@ -29,7 +29,7 @@ impl http::Handler for FollowUser {
     }
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
-        let followee = UserId::parse(http::path(request, "id"))?;
+        let followee = http::user_id(request, me)?;
         if followee == me {
             return Err(Error::Invalid("you cannot follow yourself".to_owned()));
         }

@@ -1,6 +1,7 @@
-use shared::domain::{Entry, Tweet, TweetId, UserId};
+use serde::Serialize;
+use shared::domain::{Entry, SeenTweet, Tweet, TweetId, User, UserId};
 use shared::flows::reactions::MyReactions;
-use shared::runtime::http::{self, HttpResponse, Request};
+use shared::runtime::http::{self, HttpResponse, Includes, Request};
 use shared::stores::{Tweets, Users};
 use shared::{Error, Result, Roost};
 
@@ -8,6 +9,14 @@ pub(crate) struct GetTweet {
     users: Users,
     tweets: Tweets,
     my_reactions: MyReactions,
+}
+
+/// The tweet's own fields, and its author beside them.
+#[derive(Serialize)]
+struct Body {
+    #[serde(flatten)]
+    tweet: SeenTweet,
+    includes: Includes,
 }
 
 impl http::Handler for GetTweet {
@@ -21,22 +30,28 @@ impl http::Handler for GetTweet {
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let id = TweetId::parse(http::path(request, "id"))?;
-        let tweet = self.find(id, me).await?;
-        let tweet = tweet.ok_or_else(|| Error::NotFound(format!("there is no tweet {id}")))?;
+        let found = self.find(id, me).await?;
+        let no_tweet = || Error::NotFound(format!("there is no tweet {id}"));
+        let (tweet, author) = found.ok_or_else(no_tweet)?;
         let seen = self.my_reactions.see(me, vec![tweet]).await?;
-        http::ok(&seen.first())
+        let tweet = seen.into_iter().next().ok_or_else(no_tweet)?;
+        let includes = Includes {
+            users: vec![author],
+        };
+        http::ok(&Body { tweet, includes })
     }
 }
 
 impl GetTweet {
-    async fn find(&self, id: TweetId, me: UserId) -> Result<Option<Tweet>> {
+    /// The tweet and its author.
+    async fn find(&self, id: TweetId, me: UserId) -> Result<Option<(Tweet, User)>> {
         // The index may not know a tweet yet that the caller posted a moment ago.
         let author = self.tweets.author_of(id).await?.unwrap_or(me);
-        let (tweet, author_exists) = tokio::try_join!(
+        let (tweet, author) = tokio::try_join!(
             self.tweets.find(Entry::new(id, author)),
-            self.users.still_exists(author)
+            self.users.find(author)
         )?;
-        Ok(tweet.filter(|_| author_exists))
+        Ok(tweet.zip(author))
     }
 }
 

@@ -1,27 +1,31 @@
 use shared::domain::{Handle, UserId};
 use shared::runtime::http::{self, HttpResponse, Request};
+use shared::runtime::people::{Expansion, Presenter};
 use shared::stores::Users;
 use shared::{Error, Result, Roost};
 
 pub(crate) struct GetUserByHandle {
     users: Users,
+    presenter: Presenter,
 }
 
 impl http::Handler for GetUserByHandle {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             users: Users::new(roost)?,
+            presenter: Presenter::new(roost)?,
         })
     }
 
-    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
-        let asked = http::path(request, "handle");
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        let (asked, expansion) = (http::path(request, "handle"), Expansion::parse(request)?);
         // What cannot be a handle is nobody's.
         let found = match Handle::parse(asked) {
             Ok(handle) => self.users.find_by_handle(&handle).await?,
             Err(_) => None,
         };
-        http::ok(&found.ok_or_else(|| Error::NotFound("nobody has this handle".to_owned()))?)
+        let user = found.ok_or_else(|| Error::NotFound("nobody has this handle".to_owned()))?;
+        self.presenter.answer(me, user, expansion).await
     }
 }
 

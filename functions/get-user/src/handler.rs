@@ -1,22 +1,26 @@
 use shared::domain::UserId;
 use shared::runtime::http::{self, HttpResponse, Request};
+use shared::runtime::people::{Expansion, Presenter};
 use shared::stores::Users;
 use shared::{Result, Roost};
 
 pub(crate) struct GetUser {
     users: Users,
+    presenter: Presenter,
 }
 
 impl http::Handler for GetUser {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             users: Users::new(roost)?,
+            presenter: Presenter::new(roost)?,
         })
     }
 
-    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
-        let id = UserId::parse(http::path(request, "id"))?;
-        http::ok(&self.users.get(id).await?)
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        let (id, expansion) = (http::user_id(request, me)?, Expansion::parse(request)?);
+        let user = self.users.get(id).await?;
+        self.presenter.answer(me, user, expansion).await
     }
 }
 

@@ -1,15 +1,11 @@
 use std::time::Instant;
 
 use serde::Serialize;
-use shared::domain::{Cursor, PageSize, SeenTweet, TweetId, User, UserId};
+use shared::domain::{Cursor, PageSize, SeenTweet, TweetId, UserId};
 use shared::flows::home_timeline::{Explanation, HomePage, HomeTimelines, Troubles};
 use shared::platform::metrics;
-use shared::runtime::http::{self, HttpResponse, Request, header};
+use shared::runtime::http::{self, HttpResponse, Includes, Request, header};
 use shared::{Error, Result, Roost};
-
-/// Queries to the tables that weigh as much as one read from the cache. A reader of many people who reads deep costs a
-/// query for each of them.
-const QUERIES_PER_READ: usize = 20;
 
 pub(crate) struct HomeTimeline {
     home: HomeTimelines,
@@ -30,11 +26,6 @@ struct Item {
     /// How it came here, if the client wants to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Explanation>,
-}
-
-#[derive(Serialize)]
-struct Includes {
-    users: Vec<User>,
 }
 
 #[derive(Serialize)]
@@ -86,9 +77,9 @@ impl HomeTimeline {
             )),
             (None, Some(since)) => {
                 let page = self.home.page_above(me, since, size).await;
-                let (cost, explained) = (cost(&page), self.explain(explain, &page).await);
+                let (queries, explained) = (page.queries, self.explain(explain, &page).await);
                 let response = http::ok(&Body::above(page, explained))?;
-                Ok(http::with_cost(response, cost))
+                Ok(http::with_queries(response, queries))
             }
             (cursor, None) => {
                 // An explanation can change although the page does not.
@@ -105,9 +96,9 @@ impl HomeTimeline {
     async fn below(&self, page: HomePage, size: PageSize, explain: bool) -> Result<HttpResponse> {
         // What may lack something is not worth remembering.
         let tag = Some(page.tag.clone()).filter(|_| page.troubles.is_empty() && !explain);
-        let (cost, explained) = (cost(&page), self.explain(explain, &page).await);
+        let (queries, explained) = (page.queries, self.explain(explain, &page).await);
         let body = Body::below(page, explained);
-        let response = http::with_cost(http::ok(&body)?, cost);
+        let response = http::with_queries(http::ok(&body)?, queries);
         let mut response = http::with_header(response, header::CACHE_CONTROL, "private, no-cache")?;
         if let Some(tag) = tag {
             response = http::with_header(response, header::ETAG, &tag)?;
@@ -129,11 +120,6 @@ impl HomeTimeline {
             Vec::new()
         }
     }
-}
-
-/// What a page costs beside its request: one read for every so many queries.
-fn cost(page: &HomePage) -> u64 {
-    u64::try_from(page.queries / QUERIES_PER_READ).unwrap_or(u64::MAX)
 }
 
 impl Body {

@@ -1,27 +1,28 @@
 use shared::domain::UserId;
 use shared::runtime::http::{self, HttpResponse, Request};
-use shared::runtime::people;
-use shared::stores::{Followers, Users};
+use shared::runtime::people::PeopleLists;
+use shared::stores::Followers;
 use shared::{Result, Roost};
 
 pub(crate) struct ListFollowers {
     followers: Followers,
-    users: Users,
+    lists: PeopleLists,
 }
 
 impl http::Handler for ListFollowers {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             followers: Followers::new(roost)?,
-            users: Users::new(roost)?,
+            lists: PeopleLists::new(roost)?,
         })
     }
 
-    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
-        people::page(&self.users, request, |of, after, limit| {
-            self.followers.page(of, after, limit)
-        })
-        .await
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        self.lists
+            .page(me, request, |of, after, limit| {
+                self.followers.list(of, after, limit)
+            })
+            .await
     }
 }
 

@@ -1,27 +1,28 @@
 use shared::domain::UserId;
 use shared::runtime::http::{self, HttpResponse, Request};
-use shared::runtime::people;
-use shared::stores::{Following, Users};
+use shared::runtime::people::PeopleLists;
+use shared::stores::Following;
 use shared::{Result, Roost};
 
 pub(crate) struct ListFollowing {
     following: Following,
-    users: Users,
+    lists: PeopleLists,
 }
 
 impl http::Handler for ListFollowing {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             following: Following::new(roost)?,
-            users: Users::new(roost)?,
+            lists: PeopleLists::new(roost)?,
         })
     }
 
-    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
-        people::page(&self.users, request, |of, after, limit| {
-            self.following.page(of, after, limit)
-        })
-        .await
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        self.lists
+            .page(me, request, |of, after, limit| {
+                self.following.newest(of, after, limit)
+            })
+            .await
     }
 }
 

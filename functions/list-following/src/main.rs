@@ -1,4 +1,4 @@
-//! `GET /v1/users/{id}/following`: the people whom a user follows.
+//! `GET /v1/users/{id}/following`: the people whom a user follows, the last followed first.
 
 mod handler;
 

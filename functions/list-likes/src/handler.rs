@@ -1,50 +1,31 @@
-use serde::Serialize;
-use shared::domain::{SeenTweet, TweetId, User, UserId};
-use shared::flows::tweet_lists::TweetLists;
-use shared::runtime::http::{self, HttpResponse, PageMeta, Request};
+use shared::domain::{TweetId, UserId};
+use shared::flows::lookup::TweetLookup;
+use shared::runtime::http::{self, HttpResponse, Page, Request};
 use shared::stores::Reactions;
 use shared::stores::reactions::LikeCursor;
 use shared::{Error, Result, Roost};
 
 pub(crate) struct ListLikes {
     reactions: Reactions,
-    lists: TweetLists,
-}
-
-#[derive(Serialize)]
-struct Body {
-    data: Vec<SeenTweet>,
-    includes: Includes,
-    meta: PageMeta,
-}
-
-#[derive(Serialize)]
-struct Includes {
-    users: Vec<User>,
+    lookup: TweetLookup,
 }
 
 impl http::Handler for ListLikes {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             reactions: Reactions::new(roost)?,
-            lists: TweetLists::new(roost)?,
+            lookup: TweetLookup::new(roost)?,
         })
     }
 
     /// The newest like comes first. A page may be shorter than asked for, because deleted tweets are left out.
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let size = http::page_size(request)?;
-        let from = http::text(request, "cursor").map(parse).transpose()?;
+        let from = http::query(request, "cursor").map(parse).transpose()?;
         let likes = self.reactions.liked_by(me, from, size.get()).await?;
-        let list = self.lists.see(me, &likes.tweets).await?;
-        http::ok(&Body {
-            meta: PageMeta {
-                result_count: list.tweets.len(),
-                next_cursor: likes.next.map(write),
-            },
-            data: list.tweets,
-            includes: Includes { users: list.users },
-        })
+        let found = self.lookup.list_entries(me, &likes.tweets).await?;
+        let page = Page::new(found.tweets, likes.next.map(write));
+        http::ok(&page.with_users(found.users))
     }
 }
 

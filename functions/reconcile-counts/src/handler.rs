@@ -41,10 +41,11 @@ impl Job for ReconcileCounts {
             .users
             .scan(self.positions.get(JOB).await?, self.sample)
             .await?;
-        let (users, mut repaired) = (rows.len(), 0);
+        let (users, mut repaired, mut indexed) = (rows.len(), 0, 0);
         for row in rows {
             // Before the work: if a run dies of one user, the next one goes on behind them.
             self.positions.set(JOB, Some(row.position())).await?;
+            indexed += usize::from(self.users.index_handle(&row).await?);
             match self.reconcile(&row).await {
                 // Nobody flips on a count that is in doubt.
                 Ok(Outcome::Right) => self.review.review(std::slice::from_ref(&row)).await?,
@@ -57,7 +58,7 @@ impl Job for ReconcileCounts {
             }
         }
         self.positions.set(JOB, next).await?;
-        tracing::info!(users, repaired, "counts reconciled");
+        tracing::info!(users, repaired, indexed, "counts reconciled");
         metrics::COUNT_DRIFTS_REPAIRED.add(repaired);
         Ok(())
     }

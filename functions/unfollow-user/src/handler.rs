@@ -19,7 +19,7 @@ impl http::Handler for UnfollowUser {
     }
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
-        let followee = UserId::parse(http::path(request, "id"))?;
+        let followee = http::user_id(request, me)?;
         if followee == me {
             return Err(shared::Error::Invalid(
                 "you cannot unfollow yourself".to_owned(),

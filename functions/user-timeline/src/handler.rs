@@ -21,9 +21,9 @@ impl http::Handler for UserTimeline {
     }
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
-        let author = UserId::parse(http::path(request, "id"))?;
+        let author = http::user_id(request, me)?;
         let (size, cursor) = (http::page_size(request)?, http::cursor(request)?);
-        self.users.get(author).await?;
+        let user = self.users.get(author).await?;
         let below = cursor.map_or(NEWEST, Cursor::tweet);
         // One more than the page holds tells whether another page follows.
         let mut tweets = self
@@ -36,8 +36,13 @@ impl http::Handler for UserTimeline {
             .last()
             .filter(|_| more)
             .map(|tweet| tweet.id.to_string());
+        let authors = if tweets.is_empty() {
+            Vec::new()
+        } else {
+            vec![user]
+        };
         let seen = self.my_reactions.see(me, tweets).await?;
-        http::ok(&Page::new(seen, next_cursor))
+        http::ok(&Page::new(seen, next_cursor).with_users(authors))
     }
 }
 

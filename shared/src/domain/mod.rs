@@ -23,9 +23,11 @@ pub use entry::{Entry, Origin};
 pub use https_url::HttpsUrl;
 pub use id::{IdMaker, Lane, TweetId, UserId};
 pub use media::Medium;
-pub use page::{Cursor, PageSize};
+pub use page::{Cursor, FollowedPlace, FollowerPlace, IdList, PageSize, PeopleCursor};
 pub use range::FollowerRange;
 pub use reaction::{Reaction, ReactionState};
 pub use tier::Tier;
 pub use tweet::{ReactionCounts, SeenTweet, Tweet, TweetText};
-pub use user::{DisplayName, Handle, User};
+pub use user::{
+    AvatarUrl, Bio, DisplayName, Handle, HandlePrefix, ProfileChange, Relationship, User,
+};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::UserId;
+use super::https_url::is_https_url;
 use crate::{Error, Result};
 
 /// `@handle`: 1 to 15 letters, digits and underscores. Unique without regard to case, shown as it was written.
@@ -34,6 +35,42 @@ impl Handle {
     /// What two spellings of the same handle have in common.
     pub fn key(&self) -> String {
         self.0.to_ascii_lowercase()
+    }
+
+    /// What handles have in common that are looked for together: their first two characters. `None` for a handle of one
+    /// character, which nobody can look for.
+    pub fn group(&self) -> Option<String> {
+        self.key().get(..HandlePrefix::MIN).map(str::to_owned)
+    }
+}
+
+/// The beginning of a handle: 2 to 15 letters, digits and underscores, without regard to case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandlePrefix(String);
+
+impl HandlePrefix {
+    /// Shorter beginnings fit too many people.
+    pub const MIN: usize = 2;
+
+    pub fn parse(text: &str) -> Result<Self> {
+        match Handle::parse(text) {
+            Ok(handle) if text.len() >= Self::MIN => Ok(Self(handle.key())),
+            _ => Err(Error::Malformed(format!(
+                "q is the beginning of a handle: {} to {} letters (a to z), digits or underscores",
+                Self::MIN,
+                Handle::MAX
+            ))),
+        }
+    }
+
+    /// In the spelling of [`Handle::key`].
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The group of handles in which to look: see [`Handle::group`].
+    pub fn group(&self) -> &str {
+        &self.0[..Self::MIN]
     }
 }
 
@@ -71,16 +108,102 @@ impl DisplayName {
     }
 }
 
+/// What a person says of themselves: up to 160 characters as a reader counts them, in at most 1,024 bytes of UTF-8. It
+/// may have several lines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Bio(String);
+
+impl Bio {
+    const MAX: usize = 160;
+    pub const MAX_BYTES: usize = 1_024;
+
+    /// `None` if nothing is left after trimming: that is no bio.
+    pub fn parse(text: &str) -> Result<Option<Self>> {
+        let text = text.trim();
+        if text.len() > Self::MAX_BYTES {
+            return Err(Error::Invalid(format!(
+                "bio takes more than {} bytes; use fewer accents or emoji",
+                Self::MAX_BYTES
+            )));
+        }
+        let fits = text.graphemes(true).nth(Self::MAX).is_none();
+        if !fits || text.chars().any(|c| c.is_control() && c != '\n') {
+            return Err(Error::Invalid(format!(
+                "bio is at most {} characters, without control characters other than line feeds",
+                Self::MAX
+            )));
+        }
+        Ok((!text.is_empty()).then(|| Self(text.to_owned())))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Where a person's picture is: an https URL of at most 2,048 bytes, of ASCII characters that need no escape. We never
+/// fetch it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AvatarUrl(String);
+
+impl AvatarUrl {
+    pub const MAX_BYTES: usize = 2_048;
+
+    pub fn parse(text: &str) -> Result<Self> {
+        if text.len() <= Self::MAX_BYTES && is_https_url(text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Error::Invalid(format!(
+                "avatar_url is an https URL of at most {} bytes",
+                Self::MAX_BYTES
+            )))
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What a person changes of their profile. `None` leaves a field as it is; `Some(None)` removes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProfileChange {
+    pub name: Option<DisplayName>,
+    pub bio: Option<Option<Bio>>,
+    pub avatar_url: Option<Option<AvatarUrl>>,
+}
+
+impl ProfileChange {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// A user as clients read one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct User {
     pub id: UserId,
     pub handle: Handle,
     pub name: DisplayName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bio: Option<Bio>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub avatar_url: Option<AvatarUrl>,
     pub created_at: String,
     pub follower_count: u64,
     pub following_count: u64,
     pub is_celebrity: bool,
+}
+
+/// What a caller and another person are to each other, from the caller's side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Relationship {
+    /// The caller follows them.
+    pub following: bool,
+    /// They follow the caller.
+    pub followed_by: bool,
 }
 
 #[cfg(test)]
@@ -93,6 +216,19 @@ mod tests {
         let [a, b] = ["Alice_1", "aLICE_1"].map(|text| Handle::parse(text).expect("a handle"));
         assert_eq!(a.key(), b.key());
         assert_eq!(a.as_str(), "Alice_1");
+    }
+
+    #[test]
+    fn a_prefix_is_looked_for_among_the_handles_of_its_group() {
+        let handle = |text: &str| Handle::parse(text).expect("a handle");
+        let prefix = HandlePrefix::parse("ALi").expect("a prefix");
+        assert_eq!((prefix.as_str(), prefix.group()), ("ali", "al"));
+        assert_eq!(handle("Alice").group().as_deref(), Some("al"));
+        assert_eq!(handle("a").group(), None);
+        for text in ["", "a", "ä", "a b", "@al", "al%", "sixteen_letters_"] {
+            let parsed = HandlePrefix::parse(text);
+            assert!(matches!(parsed, Err(Error::Malformed(_))), "{text:?}");
+        }
     }
 
     #[test]
@@ -139,6 +275,66 @@ mod tests {
         assert!(error.to_string().contains("512 bytes"), "{error}");
         assert!(DisplayName::parse(&accents(255)).is_ok(), "511 bytes");
         assert!(DisplayName::parse(&accents(256)).is_err(), "513 bytes");
+    }
+
+    #[test]
+    fn a_bio_is_counted_as_readers_count_and_may_have_lines() {
+        let bio = |text: &str| Bio::parse(text).map(|bio| bio.map(|bio| bio.0));
+        assert_eq!(
+            bio(" first\nsecond ").expect("a bio"),
+            Some("first\nsecond".to_owned())
+        );
+        for nothing in ["", "  ", "\n\t"] {
+            assert_eq!(bio(nothing).expect("no bio"), None, "{nothing:?}");
+        }
+        for text in ["x".repeat(160), "é".repeat(160), "🐦".repeat(160)] {
+            assert!(bio(&text).is_ok());
+        }
+        for text in ["x".repeat(161), "a\u{7}b".to_owned(), "a\r\nb".to_owned()] {
+            assert!(bio(&text).is_err(), "{text:?} was taken for a bio");
+        }
+        let accents = |count| format!("a{}", "\u{301}".repeat(count));
+        assert!(bio(&accents(511)).is_ok(), "1,023 bytes");
+        assert!(bio(&accents(512)).is_err(), "1,025 bytes");
+    }
+
+    #[test]
+    fn an_avatar_is_an_https_url() {
+        for text in [
+            "https://example.com",
+            "https://cdn.example.com:8443/a/b_c~1.png?size=2&v=%20#top",
+            "https://10.0.0.1/x",
+        ] {
+            assert!(AvatarUrl::parse(text).is_ok(), "{text} was refused");
+        }
+        for text in [
+            "",
+            "https://",
+            "https:///a.png",
+            "http://example.com/a.png",
+            "HTTPS://example.com",
+            "javascript:alert(1)",
+            "data:image/png;base64,AAAA",
+            "//example.com/a.png",
+            "https://user:secret@example.com/",
+            "https://me@example.com/",
+            "https://example..com/",
+            "https://example.com:x/",
+            "https://example.com:/",
+            "https://exämple.com/",
+            "https://example.com/a b",
+            "https://example.com/\"onload=",
+            "https://example.com/\n",
+            " https://example.com/",
+        ] {
+            assert!(
+                AvatarUrl::parse(text).is_err(),
+                "{text:?} was taken for one"
+            );
+        }
+        let long = |bytes: usize| format!("https://example.com/{}", "a".repeat(bytes - 20));
+        assert!(AvatarUrl::parse(&long(2_048)).is_ok());
+        assert!(AvatarUrl::parse(&long(2_049)).is_err());
     }
 
     proptest! {

@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep};
 
 use super::Exit;
 use super::guard::guarded;
-use crate::domain::{Cursor, PageSize, TweetId, UserId};
+use crate::domain::{Cursor, IdList, PageSize, PeopleCursor, TweetId, User, UserId};
 use crate::platform::{Roost, metrics, now_millis};
 use crate::stores::rate_limits::{Kind, Verdict};
 use crate::stores::{Identities, RateLimits};
@@ -241,11 +241,20 @@ fn empty(status: StatusCode) -> HttpResponse {
 struct Cost(u64);
 
 /// Takes more out of the caller's budget than the one request, because the answer took so much work.
-pub fn with_cost(mut response: HttpResponse, requests: u64) -> HttpResponse {
+fn with_cost(mut response: HttpResponse, requests: u64) -> HttpResponse {
     if requests > 0 {
         response.extensions_mut().insert(Cost(requests));
     }
     response
+}
+
+/// Queries to the tables that weigh as much as one read from the cache.
+const QUERIES_PER_READ: usize = 20;
+
+/// Like [`with_cost`], for an answer that took so many queries to the tables.
+pub fn with_queries(response: HttpResponse, queries: usize) -> HttpResponse {
+    let requests = u64::try_from(queries / QUERIES_PER_READ).unwrap_or(u64::MAX);
+    with_cost(response, requests)
 }
 
 /// Adds a header that was put together out of what we made ourselves.
@@ -330,6 +339,27 @@ pub fn path<'a>(request: &'a Request, name: &str) -> &'a str {
         .unwrap_or_default()
 }
 
+/// The user in the path; `me` stands for the caller.
+pub fn user_id(request: &Request, me: UserId) -> Result<UserId> {
+    match path(request, "id") {
+        "me" => Ok(me),
+        id => UserId::parse(id),
+    }
+}
+
+/// `ids` of the query, each read by `parse`.
+pub fn ids<T: PartialEq>(
+    request: &Request,
+    parse: impl Fn(&str) -> Result<T>,
+) -> Result<IdList<T>> {
+    // Given several times, it is as if they were given at once: so the gateway has it, too.
+    let given = request
+        .query_string_parameters_ref()
+        .and_then(|parameters| parameters.all("ids"));
+    let given = given.ok_or_else(|| Error::Malformed("ids is missing".to_owned()))?;
+    IdList::parse(&given.join(","), parse)
+}
+
 /// `limit` of the query.
 pub fn page_size(request: &Request) -> Result<PageSize> {
     query(request, "limit").map_or(Ok(PageSize::DEFAULT), PageSize::parse)
@@ -354,17 +384,18 @@ pub fn if_none_match(request: &Request) -> Option<&str> {
     request.headers().get(header::IF_NONE_MATCH)?.to_str().ok()
 }
 
-/// `cursor` of the query.
+/// `cursor` of the query, in a list of tweets.
 pub fn cursor(request: &Request) -> Result<Option<Cursor>> {
     query(request, "cursor").map(Cursor::parse).transpose()
 }
 
-/// An optional text in the query.
-pub fn text<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
-    query(request, name)
+/// `cursor` of the query, in a list of people.
+pub fn people_cursor<C: PeopleCursor>(request: &Request) -> Result<Option<C>> {
+    query(request, "cursor").map(C::parse).transpose()
 }
 
-fn query<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
+/// A parameter of the query, if it is there.
+pub fn query<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
     request
         .query_string_parameters_ref()
         .and_then(|parameters| parameters.first(name))
@@ -390,7 +421,16 @@ pub fn body<T: DeserializeOwned>(request: &Request) -> Result<T> {
 #[derive(Serialize)]
 pub struct Page<T> {
     pub data: Vec<T>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub includes: Option<Includes>,
     pub meta: PageMeta,
+}
+
+/// What belongs to the data of an answer and is told once.
+#[derive(Serialize)]
+pub struct Includes {
+    /// The authors of tweets.
+    pub users: Vec<User>,
 }
 
 #[derive(Serialize)]
@@ -406,7 +446,18 @@ impl<T> Page<T> {
             result_count: data.len(),
             next_cursor,
         };
-        Self { data, meta }
+        Self {
+            data,
+            includes: None,
+            meta,
+        }
+    }
+
+    pub fn with_users(self, users: Vec<User>) -> Self {
+        Self {
+            includes: Some(Includes { users }),
+            ..self
+        }
     }
 }
 

@@ -1,25 +1,125 @@
-//! Lists of people: the same request and the same answer, whichever list it is.
+//! People as clients read them: one, some, or a page of a list, with what the caller is to them if the caller asks.
+
+use serde::Serialize;
 
 use super::http::{self, HttpResponse, Page, Request};
-use crate::Result;
-use crate::domain::{Cursor, UserId};
-use crate::stores::{IdPage, Users};
+use crate::domain::{PeopleCursor, Relationship, User, UserId};
+use crate::flows::relationships::Relationships;
+use crate::platform::Roost;
+use crate::stores::Users;
+use crate::{Error, Result};
 
-/// Answers with a page of people. `read` gets the user whose list it is, the last id of the page before, and how many
-/// are wanted.
-pub async fn page<F>(
-    users: &Users,
-    request: &Request,
-    read: impl FnOnce(UserId, Option<UserId>, usize) -> F,
-) -> Result<HttpResponse>
-where
-    F: Future<Output = Result<IdPage>>,
-{
-    let of = UserId::parse(http::path(request, "id"))?;
-    let (size, cursor) = (http::page_size(request)?, http::cursor(request)?);
-    users.get(of).await?;
-    let page = read(of, cursor.map(Cursor::user), size.get()).await?;
-    let last = page.ids.last().filter(|_| page.more);
-    let next_cursor = last.map(ToString::to_string);
-    http::ok(&Page::new(users.list(&page.ids).await?, next_cursor))
+/// A user, and what the caller is to them.
+#[derive(Serialize)]
+pub struct Person {
+    #[serde(flatten)]
+    user: User,
+    /// If the caller asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    relationship: Option<Relationship>,
+}
+
+/// What a request wants to know of people beside their profiles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expansion {
+    relationship: bool,
+}
+
+impl Expansion {
+    /// `expand` of the query.
+    pub fn parse(request: &Request) -> Result<Self> {
+        match http::query(request, "expand") {
+            None => Ok(Self::default()),
+            Some("relationship") => Ok(Self { relationship: true }),
+            Some(_) => Err(Error::Malformed(
+                "expand is relationship, or not there".to_owned(),
+            )),
+        }
+    }
+}
+
+/// Makes people out of users.
+pub struct Presenter {
+    relationships: Relationships,
+}
+
+impl Presenter {
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            relationships: Relationships::new(roost)?,
+        })
+    }
+
+    /// These users as `me` asked for them, in their order.
+    pub async fn present(
+        &self,
+        me: UserId,
+        users: Vec<User>,
+        expansion: Expansion,
+    ) -> Result<Vec<Person>> {
+        let ids: Vec<UserId> = users.iter().map(|user| user.id).collect();
+        let relationships = if expansion.relationship {
+            self.relationships.of(me, &ids).await?
+        } else {
+            Default::default()
+        };
+        let people = users.into_iter().map(|user| Person {
+            relationship: relationships.get(&user.id).copied(),
+            user,
+        });
+        Ok(people.collect())
+    }
+
+    /// The answer with one user.
+    pub async fn answer(
+        &self,
+        me: UserId,
+        user: User,
+        expansion: Expansion,
+    ) -> Result<HttpResponse> {
+        let mut people = self.present(me, vec![user], expansion).await?;
+        http::ok(&people.pop())
+    }
+}
+
+/// Lists of people: the same request and the same answer, whichever list it is.
+pub struct PeopleLists {
+    users: Users,
+    presenter: Presenter,
+}
+
+impl PeopleLists {
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            users: Users::new(roost)?,
+            presenter: Presenter::new(roost)?,
+        })
+    }
+
+    /// Answers with a page. `read` gets the user whose list it is, where the page before ended, and how many are wanted.
+    pub async fn page<C, F>(
+        &self,
+        me: UserId,
+        request: &Request,
+        read: impl FnOnce(UserId, Option<C>, usize) -> F,
+    ) -> Result<HttpResponse>
+    where
+        C: PeopleCursor,
+        F: Future<Output = Result<Vec<C>>>,
+    {
+        let of = http::user_id(request, me)?;
+        let (size, cursor) = (http::page_size(request)?, http::people_cursor(request)?);
+        let expansion = Expansion::parse(request)?;
+        self.users.get(of).await?;
+        // One more than the page holds tells whether another page follows.
+        let mut places = read(of, cursor, size.get() + 1).await?;
+        let more = places.len() > size.get();
+        places.truncate(size.get());
+        let last = places.last().filter(|_| more);
+        let next_cursor = last.map(ToString::to_string);
+        let ids: Vec<UserId> = places.iter().map(|place| place.user()).collect();
+        let users = self.users.list(&ids).await?;
+        let people = self.presenter.present(me, users, expansion).await?;
+        http::ok(&Page::new(people, next_cursor))
+    }
 }

@@ -4,23 +4,35 @@
 //! A deleted tweet leaves a tombstone that names its author. Only a tombstone made by the author counts, so nobody can
 //! hide another author's tweet. Fills are `SET NX`, so a late fill cannot bring a deleted tweet back. A deleted account
 //! leaves tombstones for a moment, too, so that a late fill does not bring its card back.
+//!
+//! A profile can change. Whoever fills its card takes a token before the table is read ([`Cards::begin_fill`]), and
+//! whoever changes the profile deletes the token and the card afterwards ([`Cards::forget_users`]). So what was read
+//! before a change is never cached after it, even if Redis has lost everything in between.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::LazyLock;
 
 use redis::{Cmd, Value, cmd};
 use serde::{Deserialize, Serialize};
 
 use super::users::UserRow;
-use super::{TweetStats, UserCounts, keys, tweet_stats, user_counts};
+use super::{FillToken, TweetStats, UserCounts, keys, tweet_stats, user_counts};
 use crate::Result;
-use crate::domain::{DisplayName, Entry, Handle, Medium, Tweet, TweetId, TweetText, User, UserId};
+use crate::domain::{
+    AvatarUrl, Bio, DisplayName, Entry, Handle, Medium, Tweet, TweetId, TweetText, User, UserId,
+};
 use crate::platform::Roost;
-use crate::platform::redis::Redis;
+use crate::platform::redis::{Redis, Script};
 
 const TWEET_SECONDS: u64 = 24 * 3600;
 /// How long tombstones of an erased account stay: three times what a reader may take.
 const ERASED_SECONDS: u64 = 30;
 const PROFILE_SECONDS: u64 = 24 * 3600;
+/// How long a card stays closed while its profile changes: three times what the request may take.
+const CLOSED_SECONDS: u64 = 30;
+
+static FILL: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("scripts/card_fill.lua")));
 
 #[derive(Clone)]
 pub struct Cards {
@@ -46,15 +58,24 @@ fn tombstone(author: UserId) -> String {
 /// Enough bytes to read any tombstone, as the last index of a range.
 const MARK_BYTES: usize = 20;
 
-/// What `profile:{u}` holds when the account was deleted. It cannot be read as a profile.
-const GONE: &str = "-";
+/// What `profile:{u}` holds while nothing may be cached: the account was deleted, or the profile is about to change. It
+/// cannot be read as a profile, so readers ask the table.
+const CLOSED: &str = "-";
 
-/// `profile:{u}`. None of it ever changes.
+/// `profile:{u}`. What changes often is in [`super::user_counts`] instead.
 #[derive(Serialize, Deserialize)]
 struct Profile {
     handle: Handle,
     name: DisplayName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bio: Option<Bio>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    avatar_url: Option<AvatarUrl>,
 }
+
+/// The right to cache the cards of some users.
+#[derive(Debug, Default)]
+pub struct CardFills(HashMap<UserId, FillToken>);
 
 /// What the cache knows about one tweet.
 #[derive(Clone, Debug)]
@@ -136,6 +157,28 @@ impl Cards {
                 .filter_map(|(id, (profile, counts))| Some((*id, read_user(*id, profile, counts)?)))
                 .collect(),
         })
+    }
+
+    /// One round trip: the tweets with these ids, in their order, whoever wrote them. `None` for what the cache does not
+    /// know, or knows as deleted: only the author's own tombstone counts, and here the author is not known.
+    pub async fn tweets(&self, ids: &[TweetId]) -> Result<Vec<Option<Tweet>>> {
+        let reads = ids.iter().map(|id| cmd("GET").arg(keys::tweet(*id)).take());
+        let stats = ids.iter().map(|id| tweet_stats::read(*id));
+        let answers: Vec<Value> = self
+            .redis
+            .run(reads.chain(stats).collect::<Vec<_>>())
+            .await?;
+        let (tweets, stats) = answers.split_at(ids.len());
+        let found = ids
+            .iter()
+            .zip(tweets.iter().zip(stats))
+            .map(|(id, (value, stats))| {
+                let cached: CachedTweet = parse(value)?;
+                let tweet = Tweet::new(*id, cached.author_id, cached.text).with_media(cached.media);
+                let counts = tweet_stats::counts(stats)?;
+                Some(Tweet { counts, ..tweet })
+            });
+        Ok(found.collect())
     }
 
     /// Remembers tweets unless something is known about them already.
@@ -251,36 +294,74 @@ impl Cards {
     /// do not bring the card back.
     pub async fn bury_user(&self, user: UserId) -> Result<()> {
         let delete = cmd("DEL").arg(keys::of_user(user)).take();
-        let profile = cmd("SET")
-            .arg(keys::profile(user))
-            .arg(GONE)
-            .arg("EX")
-            .arg(ERASED_SECONDS)
-            .take();
+        let profile = close(user, ERASED_SECONDS);
         let counts = user_counts::bury(user, ERASED_SECONDS);
         self.redis
             .tell([delete, profile].into_iter().chain(counts))
             .await
     }
 
-    /// Remembers users unless something is known about them already.
-    pub async fn fill_users(&self, rows: &[UserRow]) -> Result<()> {
-        let profiles = rows.iter().map(|row| {
+    /// The profile is about to change: readers ask the table until it has changed ([`Self::forget_users`]), or for a
+    /// moment if that is never said.
+    pub async fn close(&self, user: UserId) -> Result<()> {
+        self.redis.tell([close(user, CLOSED_SECONDS)]).await
+    }
+
+    /// These profiles have changed: what is cached of them goes, and what was read before is not cached any more.
+    pub async fn forget_users(&self, users: &[UserId]) -> Result<()> {
+        let deletes = users.iter().map(|user| {
+            cmd("DEL")
+                .arg(keys::profile(*user))
+                .arg(keys::profile_fill(*user))
+                .take()
+        });
+        self.redis.tell(deletes.collect::<Vec<_>>()).await
+    }
+
+    /// Call before reading the table for [`Self::fill_users`].
+    pub async fn begin_fill(&self, users: &[UserId]) -> Result<CardFills> {
+        let keys = users.iter().map(|user| keys::profile_fill(*user)).collect();
+        let tokens = FillToken::take_each(&self.redis, keys).await?;
+        let taken = users.iter().zip(tokens);
+        let taken = taken.filter_map(|(user, token)| Some((*user, token?)));
+        Ok(CardFills(taken.collect()))
+    }
+
+    /// Remembers users, unless something is known about them already or they have changed since `fills` were taken.
+    pub async fn fill_users(&self, rows: &[UserRow], fills: &CardFills) -> Result<()> {
+        let calls = rows.iter().filter_map(|row| {
+            let (user, token) = (row.id(), fills.0.get(&row.id())?);
             let profile = Profile {
                 handle: row.handle.clone(),
                 name: row.name.clone(),
+                bio: row.bio.clone(),
+                avatar_url: row.avatar_url.clone(),
             };
-            cmd("SET")
-                .arg(keys::profile(UserId::new(row.user_id)))
-                .arg(json(&profile))
-                .arg("NX")
-                .arg("EX")
-                .arg(about(PROFILE_SECONDS))
-                .take()
+            let arguments = [
+                token.to_string(),
+                about(PROFILE_SECONDS).to_string(),
+                json(&profile),
+            ];
+            Some((
+                vec![keys::profile(user), keys::profile_fill(user)],
+                arguments.map(String::into_bytes).to_vec(),
+            ))
         });
-        self.redis.tell(profiles.collect::<Vec<_>>()).await?;
+        self.redis
+            .tell_script(&FILL, calls.collect::<Vec<_>>())
+            .await?;
         self.counts.set(rows).await
     }
+}
+
+/// The command after which `profile:{u}` holds nothing that can be read, for so many seconds.
+fn close(user: UserId, seconds: u64) -> Cmd {
+    cmd("SET")
+        .arg(keys::profile(user))
+        .arg(CLOSED)
+        .arg("EX")
+        .arg(seconds)
+        .take()
 }
 
 fn json(value: &impl Serialize) -> String {
@@ -307,12 +388,14 @@ fn read_tweet(entry: Entry, value: &Value) -> Lookup {
 }
 
 fn read_user(id: UserId, profile: &Value, counts: &Value) -> Option<User> {
-    let Profile { handle, name } = parse(profile)?;
+    let profile: Profile = parse(profile)?;
     let counts = user_counts::shown(counts)?;
     Some(User {
         id,
-        handle,
-        name,
+        handle: profile.handle,
+        name: profile.name,
+        bio: profile.bio,
+        avatar_url: profile.avatar_url,
         created_at: id.created_at(),
         follower_count: counts.follower_count,
         following_count: counts.following_count,

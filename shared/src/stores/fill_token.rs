@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use redis::cmd;
+use redis::{Cmd, cmd};
 
 use crate::Result;
 use crate::platform::redis::Redis;
@@ -33,15 +33,31 @@ impl FillToken {
     /// Takes the right unless somebody else has it.
     pub(super) async fn take(redis: &Redis, key: String) -> Result<Option<Self>> {
         let token = Self::random();
-        let set = cmd("SET")
+        let taken: Option<String> = redis.one(token.set(key)).await?;
+        Ok(taken.map(|_| token))
+    }
+
+    /// Like [`Self::take`] for many keys, in one round trip; the answers are in the order of the keys.
+    pub(super) async fn take_each(redis: &Redis, keys: Vec<String>) -> Result<Vec<Option<Self>>> {
+        let tokens: Vec<Self> = keys.iter().map(|_| Self::random()).collect();
+        let sets = keys
+            .into_iter()
+            .zip(&tokens)
+            .map(|(key, token)| token.set(key));
+        let taken: Vec<Option<String>> = redis.run(sets.collect::<Vec<_>>()).await?;
+        let tokens = tokens.into_iter().zip(taken);
+        Ok(tokens.map(|(token, taken)| taken.map(|_| token)).collect())
+    }
+
+    /// The command that takes the right unless somebody else has it.
+    fn set(self, key: String) -> Cmd {
+        cmd("SET")
             .arg(key)
-            .arg(token.0)
+            .arg(self.0)
             .arg("NX")
             .arg("PX")
             .arg(MILLISECONDS)
-            .take();
-        let taken: Option<String> = redis.one(set).await?;
-        Ok(taken.map(|_| token))
+            .take()
     }
 
     fn random() -> Self {

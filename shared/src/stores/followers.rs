@@ -3,7 +3,7 @@
 use super::dynamo::number;
 use super::edge_view::{EdgeView, IdPage};
 use crate::Result;
-use crate::domain::{FollowerRange, UserId};
+use crate::domain::{FollowerPlace, FollowerRange, PeopleCursor, UserId};
 use crate::platform::Roost;
 
 #[derive(Clone)]
@@ -22,6 +22,20 @@ impl Followers {
 
     pub async fn page(&self, of: UserId, after: Option<UserId>, limit: usize) -> Result<IdPage> {
         self.0.page(of, after, limit).await
+    }
+
+    /// Up to so many followers behind a place, in the order of their ids.
+    ///
+    /// Not in the order of time: that would take an index on the followed person, which a celebrity's new followers would
+    /// make hot, and a hot index holds every follow of that person back.
+    pub async fn list(
+        &self,
+        of: UserId,
+        after: Option<FollowerPlace>,
+        limit: usize,
+    ) -> Result<Vec<FollowerPlace>> {
+        let page = self.page(of, after.map(PeopleCursor::user), limit).await?;
+        Ok(page.ids.into_iter().map(FollowerPlace).collect())
     }
 
     /// The author's largest follower id: the end of the fan-out's range.

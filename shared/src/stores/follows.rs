@@ -1,6 +1,7 @@
 //! Making and removing edges: the tables `followers` and `following` are two views of the same edges.
 //!
-//! Both are written in one transaction, so they always mirror each other. `followers` has the stream. They are read
+//! Both are written in one transaction, so they always mirror each other. `followers` has the stream, `following` the time
+//! of the follow. They are read
 //! through [`super::Followers`] and [`super::Following`].
 
 use aws_sdk_dynamodb::Client;
@@ -9,15 +10,16 @@ use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
 use serde::{Deserialize, Serialize};
 
 use super::dynamo::{self, failed, to_item};
+use super::following::TimedEdge;
 use crate::Result;
 use crate::domain::UserId;
-use crate::platform::Roost;
+use crate::platform::{Roost, now_millis};
 
 /// A transaction has at most 100 actions, and an edge takes two.
 const EDGES_PER_TRANSACTION: usize = 50;
 
 /// `follower` follows `followee`. The key of both tables, and of the stream's records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Edge {
     followee_id: u64,
     follower_id: u64,
@@ -58,8 +60,16 @@ impl Follows {
 
     /// Does nothing if the edge exists already.
     pub async fn follow(&self, edge: Edge) -> Result<()> {
-        let item = to_item(&edge)?;
+        let (item, timed) = (
+            to_item(&edge)?,
+            to_item(&TimedEdge::new(edge, now_millis()))?,
+        );
         self.write(|table| {
+            let item = if table == self.following {
+                &timed
+            } else {
+                &item
+            };
             let put = Put::builder()
                 .table_name(table)
                 .set_item(Some(item.clone()))

@@ -18,6 +18,7 @@ pub(crate) fn of_user(user: UserId) -> Vec<String> {
         marker,
         user_counts,
         profile,
+        profile_fill,
     ];
     keys.map(|key| key(user)).to_vec()
 }
@@ -85,6 +86,11 @@ pub(crate) fn user_counts(user: UserId) -> String {
 
 pub(crate) fn profile(user: UserId) -> String {
     format!("profile:{{{user}}}")
+}
+
+/// Like [`feed_fill`], for [`profile`].
+pub(crate) fn profile_fill(user: UserId) -> String {
+    format!("profile_fill:{{{user}}}")
 }
 
 pub(crate) fn tweet(tweet: TweetId) -> String {

@@ -6,12 +6,14 @@
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
+use aws_sdk_dynamodb::types::{AttributeValue, Put, ReturnValue, TransactWriteItem};
 use serde::{Deserialize, Serialize};
 
 use super::dynamo::{self, failed, from_item, string, to_item};
 use crate::domain::tier::{Policy, PostingRate, Standing, Tier, TierAndEpoch, Weight};
-use crate::domain::{DisplayName, Handle, User, UserId};
+use crate::domain::{
+    AvatarUrl, Bio, DisplayName, Handle, HandlePrefix, ProfileChange, User, UserId,
+};
 use crate::platform::{Roost, metrics};
 use crate::{Error, Result};
 
@@ -29,6 +31,10 @@ pub struct UserRow {
     pub sub: String,
     pub handle: Handle,
     pub name: DisplayName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bio: Option<Bio>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub avatar_url: Option<AvatarUrl>,
     /// As it is stored. A batch that is redriven after a reconciliation can bring it below zero for a while, so what is
     /// shown is [`Self::followers`].
     pub follower_count: i64,
@@ -106,7 +112,16 @@ impl UserRow {
 struct PointerRow {
     pk: String,
     user_id: u64,
+    /// See [`Handle::group`]. Items that have it are in the index [`BY_HANDLE`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    handle_group: Option<String>,
 }
+
+/// The index of handles: partitioned by their first two characters, sorted by `pk`.
+///
+/// The writes of a partition are sign-ups whose handles begin alike: it takes a thousand of them a second. One search reads
+/// less than 4 KB of it.
+const BY_HANDLE: &str = "by_handle";
 
 pub enum SignUp {
     Created(User),
@@ -122,6 +137,8 @@ impl From<UserRow> for User {
             following_count: row.following(),
             handle: row.handle,
             name: row.name,
+            bio: row.bio,
+            avatar_url: row.avatar_url,
             created_at: id.created_at(),
             is_celebrity: row.tier.is_celebrity(),
         }
@@ -156,6 +173,11 @@ pub(super) fn handle_key(handle: &Handle) -> String {
     format!("handle#{}", handle.key())
 }
 
+/// What the keys of all handles have in common that begin so.
+fn prefix_key(prefix: &HandlePrefix) -> String {
+    format!("handle#{}", prefix.as_str())
+}
+
 impl Users {
     pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
@@ -178,6 +200,8 @@ impl Users {
             sub: sub.to_owned(),
             handle: handle.clone(),
             name,
+            bio: None,
+            avatar_url: None,
             follower_count: 0,
             following_count: 0,
             version: 0,
@@ -187,10 +211,13 @@ impl Users {
             tweets_per_day: 0.0,
             rate_at_ms: 0,
         };
-        let pointers = [sub_key(sub), handle_key(&handle)].map(|pk| PointerRow {
-            pk,
-            user_id: id.get(),
-        });
+        let pointers = [(sub_key(sub), None), (handle_key(&handle), handle.group())].map(
+            |(pk, handle_group)| PointerRow {
+                pk,
+                user_id: id.get(),
+                handle_group,
+            },
+        );
         let mut items = vec![to_item(&row)?];
         for pointer in &pointers {
             items.push(to_item(pointer)?);
@@ -229,7 +256,7 @@ impl Users {
                 user.handle.as_str()
             )));
         }
-        if self.pointer(handle_key(handle)).await?.is_some() {
+        if self.is_taken(handle).await? {
             return Err(Error::Conflict(format!(
                 "the handle @{} is taken",
                 handle.as_str()
@@ -245,10 +272,67 @@ impl Users {
         self.pointer(sub_key(sub)).await
     }
 
+    /// Has somebody this handle?
+    pub async fn is_taken(&self, handle: &Handle) -> Result<bool> {
+        Ok(self.pointer(handle_key(handle)).await?.is_some())
+    }
+
     pub async fn find_by_handle(&self, handle: &Handle) -> Result<Option<User>> {
         match self.pointer(handle_key(handle)).await? {
             Some(id) => self.find(id).await,
             None => Ok(None),
+        }
+    }
+
+    /// The people whose handles begin so, in the order of their handles, without regard to case. The index lags behind
+    /// the table by a moment, so somebody may have no profile any more.
+    pub async fn find_by_prefix(&self, prefix: &HandlePrefix, limit: usize) -> Result<Vec<UserId>> {
+        let answer = self
+            .client
+            .query()
+            .table_name(&self.table)
+            .index_name(BY_HANDLE)
+            .key_condition_expression("handle_group = :group AND begins_with(pk, :beginning)")
+            .expression_attribute_values(":group", string(prefix.group()))
+            .expression_attribute_values(":beginning", string(prefix_key(prefix)))
+            .limit(i32::try_from(limit).unwrap_or(i32::MAX))
+            .send()
+            .await
+            .map_err(failed("Query"))?;
+        let items = answer.items.unwrap_or_default().into_iter();
+        items
+            .map(|item| {
+                from_item::<PointerRow>("a user pointer", item).map(|row| UserId::new(row.user_id))
+            })
+            .collect()
+    }
+
+    /// Puts the handle of a user into the index, if it is not there: those who signed up before there was an index are not.
+    /// Says whether it was put there now.
+    pub async fn index_handle(&self, row: &UserRow) -> Result<bool> {
+        let Some(group) = row.handle.group() else {
+            return Ok(false);
+        };
+        let update = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key("pk", string(handle_key(&row.handle)))
+            .update_expression("SET handle_group = :group")
+            // Not if the account has gone meanwhile, or the handle is somebody else's.
+            .condition_expression("user_id = :id AND attribute_not_exists(handle_group)")
+            .expression_attribute_values(":group", string(group))
+            .expression_attribute_values(":id", dynamo::number(row.user_id));
+        match update.send().await {
+            Ok(_) => Ok(true),
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(failed("UpdateItem")(error)),
         }
     }
 
@@ -329,6 +413,71 @@ impl Users {
                     start.map(|key| from_item("a position", key)).transpose()?;
                 return Ok((rows, position.map(|key| key.pk)));
             }
+        }
+    }
+
+    /// Changes a profile and gives its row; `None` if there is no such profile.
+    pub async fn change(&self, id: UserId, change: &ProfileChange) -> Result<Option<UserRow>> {
+        if change.is_empty() {
+            return self.row(id).await;
+        }
+        let fields = [
+            (
+                "#name",
+                change.name.as_ref().map(|name| Some(name.as_str())),
+            ),
+            (
+                "#bio",
+                change.bio.as_ref().map(|bio| bio.as_ref().map(Bio::as_str)),
+            ),
+            (
+                "#avatar_url",
+                change
+                    .avatar_url
+                    .as_ref()
+                    .map(|url| url.as_ref().map(AvatarUrl::as_str)),
+            ),
+        ];
+        let (mut set, mut removed) = (Vec::new(), Vec::new());
+        let mut update = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .key("pk", string(user_key(id)))
+            .condition_expression("attribute_exists(pk)")
+            .return_values(ReturnValue::AllNew);
+        for (name, value) in fields {
+            let attribute = name.trim_start_matches('#');
+            let Some(value) = value else { continue };
+            update = update.expression_attribute_names(name, attribute);
+            if let Some(value) = value {
+                set.push(format!("{name} = :{attribute}"));
+                update = update.expression_attribute_values(format!(":{attribute}"), string(value));
+            } else {
+                removed.push(name);
+            }
+        }
+        let clause = |verb: &str, parts: String| {
+            if parts.is_empty() {
+                parts
+            } else {
+                format!("{verb} {parts} ")
+            }
+        };
+        let expression = clause("SET", set.join(", ")) + &clause("REMOVE", removed.join(", "));
+        match update.update_expression(expression.trim()).send().await {
+            Ok(answer) => {
+                let item = answer.attributes.unwrap_or_default();
+                from_item("a user row", item).map(Some)
+            }
+            Err(error)
+                if error
+                    .as_service_error()
+                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(failed("UpdateItem")(error)),
         }
     }
 

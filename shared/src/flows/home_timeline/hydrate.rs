@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::super::rebuild::in_time;
 use super::{HomeTimelines, Trouble, Troubles};
 use crate::domain::{Entry, SeenTweet, Tweet, TweetId, User, UserId};
-use crate::stores::cards::{Found, Lookup};
+use crate::stores::cards::{CardFills, Found, Lookup};
 
 /// A page as it fills.
 #[derive(Default)]
@@ -64,6 +64,11 @@ impl HomeTimelines {
             .into_iter()
             .filter(|author| !found.users.contains_key(author))
             .collect();
+        let fills = if cache_answers {
+            self.cards.begin_fill(&strangers).await
+        } else {
+            Ok(CardFills::default())
+        };
         let (read, rows) = tokio::join!(
             in_time(until, self.tweets.get_many(&unknown)),
             in_time(until, self.users.rows(strangers))
@@ -75,11 +80,15 @@ impl HomeTimelines {
         let rows = troubles
             .note(Trouble::TablesUnavailable, rows)
             .unwrap_or_default();
-        if cache_answers
-            && let Err(error) =
-                tokio::try_join!(self.cards.fill_tweets(&read), self.cards.fill_users(&rows))
-        {
-            tracing::warn!(error = error.chain(), "cards not cached");
+        if cache_answers {
+            let filled = async {
+                let fills = fills?;
+                let users = self.cards.fill_users(&rows, &fills);
+                tokio::try_join!(self.cards.fill_tweets(&read), users)
+            };
+            if let Err(error) = filled.await {
+                tracing::warn!(error = error.chain(), "cards not cached");
+            }
         }
 
         found

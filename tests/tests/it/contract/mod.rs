@@ -1,9 +1,13 @@
 //! What clients may rely on: every endpoint, and every way in which a request is refused.
 
 mod follows;
+mod lookups;
 mod pages;
+mod profiles;
 mod reactions;
+mod relationships;
 pub(crate) mod requests;
+mod search;
 mod tweets;
 mod users;
 

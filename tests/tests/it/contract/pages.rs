@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use roost_tests::{Client, Profile, ids, in_parallel};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{assert_tweet, assert_user};
 
@@ -53,6 +53,77 @@ async fn pages_of_followed_people_list_everybody_once() {
 }
 
 #[tokio::test]
+async fn followed_people_come_in_the_order_of_time_and_those_without_a_time_last() {
+    let roost = Client::shared().await;
+    let Some(tables) = roost.tables().await else {
+        return;
+    };
+    let fan = roost.sign_up("fan").await;
+    let mut stars = roost.sign_up_many("star", 9).await;
+    // Not in the order of their ids. The first three follows are as an earlier version wrote them.
+    stars.sort_by_key(|star| (star.id % 7, star.id));
+    let mut early: Vec<u64> = stars[..3].iter().map(|star| star.id).collect();
+    tables.add_following(fan.id, &early).await;
+    for star in &stars[3..] {
+        fan.follow(star).await;
+        // A follow that is there already keeps its time.
+        fan.follow(&stars[3]).await;
+    }
+    early.sort_unstable();
+    let timed = stars[3..].iter().rev().map(|star| star.id);
+    let expected: Vec<u64> = timed.chain(early).collect();
+
+    for limit in [1, 2, 3, 6, 8, 9, 100] {
+        let listed = fan.following(limit).await;
+        let listed: Vec<u64> = listed.iter().map(|user| user.id).collect();
+        assert_eq!(listed, expected, "with limit {limit}");
+    }
+
+    // The last becomes the first by another follow, and is then in the list once.
+    let last = &stars[3];
+    fan.unfollow(last).await;
+    fan.follow(last).await;
+    let again = fan.following(4).await;
+    assert_eq!(again.len(), 9);
+    assert_eq!(again[0].id, last.id);
+}
+
+#[tokio::test]
+async fn a_page_that_ends_with_the_list_leads_nowhere_and_a_foreign_cursor_is_refused() {
+    let roost = Client::shared().await;
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
+    let others = roost.sign_up_many("other", 4).await;
+    for other in &others {
+        other.follow(&ada).await;
+        ada.follow(other).await;
+    }
+    let mut cursors = Vec::new();
+    for list in ["followers", "following"] {
+        let path = format!("/v1/users/{}/{list}", ada.id);
+        let whole = bob.get(&format!("{path}?limit=4")).await.expect(200).json();
+        assert_eq!(whole["meta"]["result_count"], 4);
+        assert_eq!(whole["meta"].get("next_cursor"), None, "{list}");
+        let part = bob.get(&format!("{path}?limit=2")).await.expect(200).json();
+        let next = part["meta"]["next_cursor"].as_str().expect("a cursor");
+        let rest = bob.get(&format!("{path}?limit=2&cursor={next}")).await;
+        assert_eq!(
+            rest.expect(200).json()["meta"],
+            json!({ "result_count": 2 })
+        );
+        cursors.push(next.to_owned());
+    }
+    for (list, cursor) in [
+        ("followers", &cursors[1]),
+        ("following", &cursors[0]),
+        ("tweets", &cursors[0]),
+        ("tweets", &cursors[1]),
+    ] {
+        let path = format!("/v1/users/{}/{list}?cursor={cursor}", ada.id);
+        bob.get(&path).await.expect_problem(400);
+    }
+}
+
+#[tokio::test]
 async fn pages_of_tweets_are_newest_first_and_have_each_once() {
     let roost = Client::shared().await;
     let ada = roost.sign_up("ada").await;
@@ -67,6 +138,8 @@ async fn pages_of_tweets_are_newest_first_and_have_each_once() {
         .expect(200)
         .json();
     assert_eq!(page["meta"]["result_count"], 20, "20 is the default");
+    let profile = ada.get("/v1/users/me").await.expect(200).json();
+    assert_eq!(page["includes"], json!({ "users": [profile] }));
     page["data"]
         .as_array()
         .expect("a list")

@@ -34,7 +34,13 @@ async fn a_posted_tweet_can_be_read_by_everybody() {
     assert_eq!(posted["text"], "hello");
     assert_eq!(posted["author_id"], ada.id.to_string());
     let path = format!("/v1/tweets/{}", posted["id"].as_str().expect("an id"));
-    assert_eq!(reader.get(&path).await.expect(200).json(), posted);
+    let mut read = reader.get(&path).await.expect(200).json();
+    // The author comes along, beside the fields of the tweet.
+    let author = reader.get(&format!("/v1/users/{}", ada.id)).await;
+    let includes = json!({ "users": [author.expect(200).json()] });
+    let fields = read.as_object_mut().expect("an object");
+    assert_eq!(fields.remove("includes"), Some(includes));
+    assert_eq!(read, posted);
     let listed = reader
         .get(&format!("/v1/users/{}/tweets", ada.id))
         .await

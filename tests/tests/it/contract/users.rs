@@ -147,6 +147,42 @@ async fn a_handle_belongs_to_one_person_however_it_is_capitalized() {
 }
 
 #[tokio::test]
+async fn a_handle_is_available_until_somebody_has_it_and_again_when_they_are_gone() {
+    let roost = Client::shared().await;
+    let (token, handle) = (roost.stranger().await, roost.unused_handle("Free"));
+    // Somebody without a profile may ask: they are about to sign up.
+    let available = async |handle: &str| {
+        let call = roost.call(Method::GET, &format!("/v1/handles/{handle}"));
+        call.token(&token).send().await.expect(200).json()
+    };
+    assert_eq!(available(&handle).await, json!({ "available": true }));
+
+    let owner = roost.stranger().await;
+    sign_up(&roost, &owner, &handle, "Owner")
+        .send()
+        .await
+        .expect(201);
+    for spelling in [&handle, &handle.to_uppercase()] {
+        assert_eq!(available(spelling).await, json!({ "available": false }));
+    }
+
+    let call = roost.call(Method::DELETE, "/v1/users/me").token(&owner);
+    call.send().await.expect(204);
+    assert_eq!(available(&handle).await, json!({ "available": true }));
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_handle_cannot_be_asked_for() {
+    let roost = Client::shared().await;
+    let token = roost.stranger().await;
+
+    for bad in ["a-b", "a.b", "@ada", "%C3%A4", "%20", "sixteen_letters_"] {
+        let call = roost.call(Method::GET, &format!("/v1/handles/{bad}"));
+        call.token(&token).send().await.expect_problem(400);
+    }
+}
+
+#[tokio::test]
 async fn handles_are_1_to_15_letters_digits_or_underscores() {
     let roost = Client::shared().await;
     let token = roost.stranger().await;
@@ -227,6 +263,29 @@ async fn a_profile_that_is_not_there_is_not_found() {
             .get(&format!("/v1/users/{UNKNOWN_ID}/{list}"))
             .await
             .expect_problem(404);
+    }
+}
+
+#[tokio::test]
+async fn me_stands_for_the_callers_id_in_every_path() {
+    let roost = Client::shared().await;
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
+    ada.follow(&bob).await;
+    bob.follow(&ada).await;
+    ada.post("mine").await;
+
+    for path in ["", "/followers", "/following", "/tweets"] {
+        let by_id = ada.get(&format!("/v1/users/{}{path}", ada.id)).await;
+        let by_me = ada.get(&format!("/v1/users/me{path}")).await;
+        // Counts may come in between.
+        let ids = |answer: &Value| (answer["id"].clone(), answer["data"][0]["id"].clone());
+        let (by_id, by_me) = (by_id.expect(200).json(), by_me.expect(200).json());
+        assert_eq!(ids(&by_me), ids(&by_id), "{path}");
+        assert_eq!(by_me["meta"], by_id["meta"], "{path}");
+    }
+    for method in [Method::POST, Method::DELETE] {
+        let call = ada.call(method, "/v1/users/me/follow");
+        call.send().await.expect_problem(422);
     }
 }
 

@@ -1,9 +1,11 @@
 use std::collections::BTreeSet;
 
 use redis::cmd;
-use shared::domain::{Entry, Tweet, TweetText};
+use shared::domain::{DisplayName, Entry, ProfileChange, Tweet, TweetText, UserId};
 use shared::platform::now_millis;
+use shared::stores::Cards;
 use shared::stores::cards::Lookup;
+use shared::stores::users::UserRow;
 
 use super::{Stores, someone, tweet_at};
 
@@ -96,6 +98,80 @@ async fn a_tombstone_by_somebody_else_hides_nothing() {
     ));
 }
 
+/// Caches the cards of these rows, as a reader does that has just read them.
+async fn fill(cards: &Cards, rows: &[UserRow]) {
+    let ids: Vec<UserId> = rows.iter().map(UserRow::id).collect();
+    let fills = cards.begin_fill(&ids).await.expect("Redis answers");
+    let filled = cards.fill_users(rows, &fills).await;
+    filled.expect("Redis answers");
+}
+
+/// The name that pages show of a user, as far as Redis knows.
+async fn shown_name(cards: &Cards, id: UserId) -> Option<String> {
+    let found = cards.fetch(&[], &BTreeSet::from([id])).await;
+    let users = found.expect("Redis answers").users;
+    users.get(&id).map(|user| user.name.as_str().to_owned())
+}
+
+#[tokio::test]
+async fn what_was_read_before_a_profile_changed_is_never_cached_after_it() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (cards, users) = (stores.cards(), stores.users());
+    for lost in [false, true] {
+        let old = stores.sign_up().await;
+        let id = old.id();
+        fill(&cards, std::slice::from_ref(&old)).await;
+        assert_eq!(shown_name(&cards, id).await.as_deref(), Some("Somebody"));
+
+        // While it is about to change, readers ask the table, and cache nothing.
+        cards.close(id).await.expect("Redis answers");
+        assert_eq!(shown_name(&cards, id).await, None);
+        fill(&cards, std::slice::from_ref(&old)).await;
+        assert_eq!(shown_name(&cards, id).await, None);
+
+        let slow = cards.begin_fill(&[id]).await.expect("Redis answers");
+        let change = ProfileChange {
+            name: Some(DisplayName::parse("Changed").expect("a name")),
+            ..ProfileChange::default()
+        };
+        let new = users.change(id, &change).await.expect("the table answers");
+        let new = new.expect("a profile");
+        cards.forget_users(&[id]).await.expect("Redis answers");
+        if lost {
+            // Redis loses everything it knows of them.
+            let key = |name| format!("{name}:{{{id}}}");
+            let lost = ["profile", "profile_fill", "user_counts"].map(key);
+            let _: i64 = stores.redis(cmd("DEL").arg(&lost)).await;
+        }
+
+        let filled = cards.fill_users(&[old], &slow).await;
+        filled.expect("Redis answers");
+        assert_eq!(shown_name(&cards, id).await, None, "an old card came back");
+        fill(&cards, &[new]).await;
+        assert_eq!(shown_name(&cards, id).await.as_deref(), Some("Changed"));
+    }
+}
+
+#[tokio::test]
+async fn nothing_that_guards_a_card_stays_for_good() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let cards = stores.cards();
+    let id = someone();
+    cards.close(id).await.expect("Redis answers");
+    cards.begin_fill(&[id]).await.expect("Redis answers");
+
+    for key in ["profile", "profile_fill"] {
+        let seconds: i64 = stores
+            .redis(cmd("TTL").arg(format!("{key}:{{{id}}}")))
+            .await;
+        assert!((1..=30).contains(&seconds), "{key} lives for {seconds} s");
+    }
+}
+
 #[tokio::test]
 async fn older_counts_never_replace_newer_ones() {
     let Some(stores) = Stores::of_shared().await else {
@@ -115,7 +191,7 @@ async fn older_counts_never_replace_newer_ones() {
     };
     assert_eq!(shown().await, None);
 
-    cards.fill_users(&[at(9, 90)]).await.expect("Redis answers");
+    fill(&cards, &[at(9, 90)]).await;
     assert_eq!(shown().await, Some(90));
     // As numbers, not as texts: 10 is newer than 9.
     counts.set(&[at(10, 100)]).await.expect("Redis answers");
@@ -124,7 +200,7 @@ async fn older_counts_never_replace_newer_ones() {
             .set(std::slice::from_ref(&late))
             .await
             .expect("Redis answers");
-        cards.fill_users(&[late]).await.expect("Redis answers");
+        fill(&cards, &[late]).await;
         assert_eq!(shown().await, Some(100));
     }
     counts.set(&[at(11, 3)]).await.expect("Redis answers");
@@ -142,11 +218,14 @@ async fn a_late_fill_does_not_bring_the_card_of_a_deleted_account_back() {
         let row = stores.sign_up().await;
         let (id, rows) = (row.id(), [row]);
         if cached_before {
-            cards.fill_users(&rows).await.expect("Redis answers");
+            fill(&cards, &rows).await;
         }
+        let slow = cards.begin_fill(&[id]).await.expect("Redis answers");
         cards.bury_user(id).await.expect("Redis answers");
 
-        cards.fill_users(&rows).await.expect("Redis answers");
+        let filled = cards.fill_users(&rows, &slow).await;
+        filled.expect("Redis answers");
+        fill(&cards, &rows).await;
         counts.set(&rows).await.expect("Redis answers");
 
         let found = cards.fetch(&[], &BTreeSet::from([id])).await;
