@@ -181,6 +181,21 @@ impl User {
             .expect(204);
     }
 
+    pub async fn mute(&self, other: &User) {
+        self.relate(Method::PUT, "mute", other).await;
+    }
+
+    pub async fn unmute(&self, other: &User) {
+        self.relate(Method::DELETE, "mute", other).await;
+    }
+
+    async fn relate(&self, method: Method, relation: &str, other: &User) {
+        self.call(method, &format!("/v1/users/{}/{relation}", other.id))
+            .send()
+            .await
+            .expect(204);
+    }
+
     pub async fn post(&self, text: &str) -> Tweet {
         self.call(Method::POST, "/v1/tweets")
             .json(&json!({ "text": text }))
@@ -289,6 +304,11 @@ impl User {
     pub async fn tweets(&self, limit: usize) -> Vec<Tweet> {
         self.list(&format!("/v1/users/{}/tweets", self.id), limit)
             .await
+    }
+
+    /// The people in one of this person's own lists, as `mutes`.
+    pub async fn related(&self, list: &str, limit: usize) -> Vec<Profile> {
+        self.list(&format!("/v1/users/me/{list}"), limit).await
     }
 
     /// Everything that a listing holds, page by page.

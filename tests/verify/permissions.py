@@ -22,6 +22,7 @@ RARE = {
     ("FollowUserFunction", "dynamodb:DeleteItem", "following"): "takes a follow back whose account went meanwhile",
     ("FollowUserFunction", "dynamodb:Query", "following"): "counts the edges of somebody at the limit, and now and then",
     ("HomeTimelineNewFunction", "dynamodb:BatchGetItem", "users"): "looks up tiers that the cache has lost",
+    ("MuteUserFunction", "dynamodb:DeleteItem", "relations"): "takes a mute back whose account went meanwhile",
     ("PostTweetFunction", "dynamodb:DeleteItem", "tweets"): "takes a tweet back whose account went meanwhile",
     ("PutMarkerFunction", "dynamodb:DeleteItem", "users"): "takes a marker back whose account went meanwhile",
 }

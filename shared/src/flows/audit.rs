@@ -13,7 +13,7 @@ use super::oracle;
 use crate::domain::audit::{Difference, compare};
 use crate::domain::{Entry, PageSize, TweetId, UserId};
 use crate::platform::{Roost, metrics, now_millis};
-use crate::stores::{Cards, Feeds, Following, Timelines, Tweets, UserCounts};
+use crate::stores::{Cards, Feeds, Following, Relations, Timelines, Tweets, UserCounts};
 use crate::{Error, Result};
 
 /// How old a tweet must be to be missed.
@@ -29,6 +29,7 @@ pub struct Audit {
     feeds: Feeds,
     counts: UserCounts,
     following: Following,
+    relations: Relations,
     tweets: Tweets,
 }
 
@@ -41,6 +42,7 @@ impl Audit {
             feeds: Feeds::new(roost)?,
             counts: UserCounts::new(roost)?,
             following: Following::new(roost)?,
+            relations: Relations::new(roost)?,
             tweets: Tweets::new(roost)?,
         })
     }
@@ -91,8 +93,10 @@ impl Audit {
             // It says itself that something may be missing.
             return Ok(Difference::default());
         }
-        // Read after the page: what was deleted or unfollowed before it was read must not be on it.
-        let truth = oracle::home_timeline(&self.following, &self.tweets, user, size.get()).await?;
+        // Read after the page: what was deleted, unfollowed or muted before it was read must not be on it.
+        let (following, relations) = (&self.following, &self.relations);
+        let truth = oracle::home_timeline(following, relations, &self.tweets, user, size.get());
+        let truth = truth.await?;
         let served: Vec<Entry> = page
             .tweets
             .iter()

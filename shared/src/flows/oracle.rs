@@ -7,19 +7,22 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use crate::Result;
 use crate::domain::{Entry, UserId};
 use crate::stores::tweets::{NEWEST, OLDEST};
-use crate::stores::{Following, Tweets};
+use crate::stores::{Following, Relations, Tweets};
 
 /// Queries under way at once.
 const CONCURRENCY: usize = 8;
 
-/// The newest `count` tweets of somebody and of everybody they follow, newest first.
+/// The newest `count` tweets of somebody and of everybody they follow and have not muted, newest first.
 pub async fn home_timeline(
     following: &Following,
+    relations: &Relations,
     tweets: &Tweets,
     user: UserId,
     count: usize,
 ) -> Result<Vec<Entry>> {
+    let excluded = relations.excluded(user).await?;
     let mut authors = following.all(user).await?;
+    authors.retain(|author| !excluded.contains(author));
     authors.push(user);
     let queries: Vec<_> = authors
         .into_iter()

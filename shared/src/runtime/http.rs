@@ -308,6 +308,14 @@ pub fn path<'a>(request: &'a Request, name: &str) -> &'a str {
         .unwrap_or_default()
 }
 
+/// The user in the path, whom `me` may stand for.
+pub fn user(request: &Request, me: UserId) -> Result<UserId> {
+    match path(request, "id") {
+        "me" => Ok(me),
+        id => UserId::parse(id),
+    }
+}
+
 /// `limit` of the query.
 pub fn page_size(request: &Request) -> Result<PageSize> {
     query(request, "limit").map_or(Ok(PageSize::DEFAULT), PageSize::parse)
@@ -335,6 +343,11 @@ pub fn if_none_match(request: &Request) -> Option<&str> {
 /// `cursor` of the query.
 pub fn cursor(request: &Request) -> Result<Option<Cursor>> {
     query(request, "cursor").map(Cursor::parse).transpose()
+}
+
+/// A cursor of another kind than [`Cursor`], still to be parsed.
+pub fn cursor_text(request: &Request) -> Option<&str> {
+    query(request, "cursor")
 }
 
 fn query<'a>(request: &'a Request, name: &str) -> Option<&'a str> {

@@ -2,8 +2,9 @@
 
 use super::http::{self, HttpResponse, Page, Request};
 use crate::Result;
-use crate::domain::{Cursor, UserId};
-use crate::stores::{IdPage, Users};
+use crate::domain::relation::RelationCursor;
+use crate::domain::{Cursor, Relation, UserId};
+use crate::stores::{IdPage, Relations, Users};
 
 /// Answers with a page of people. `read` gets the user whose list it is, the last id of the page before, and how many
 /// are wanted.
@@ -21,5 +22,22 @@ where
     let page = read(of, cursor.map(Cursor::user), size.get()).await?;
     let last = page.ids.last().filter(|_| page.more);
     let next_cursor = last.map(ToString::to_string);
+    http::ok(&Page::new(users.list(&page.ids).await?, next_cursor))
+}
+
+/// Answers with a page of the people with whom the caller has made a relation, newest first.
+pub async fn related(
+    users: &Users,
+    relations: &Relations,
+    relation: Relation,
+    me: UserId,
+    request: &Request,
+) -> Result<HttpResponse> {
+    let size = http::page_size(request)?.get();
+    let after = http::cursor_text(request)
+        .map(|text| RelationCursor::parse(relation, text))
+        .transpose()?;
+    let page = relations.page(relation, me, after, size).await?;
+    let next_cursor = page.next.map(|next| next.to_string());
     http::ok(&Page::new(users.list(&page.ids).await?, next_cursor))
 }

@@ -44,7 +44,7 @@ impl FillToken {
         Ok(taken.map(|_| token))
     }
 
-    fn random() -> Self {
+    pub(super) fn random() -> Self {
         Self(fastrand::u64(..))
     }
 }

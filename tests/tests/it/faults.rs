@@ -36,7 +36,8 @@ async fn nothing_is_lost_or_doubled_while_stream_consumers_are_killed() {
         user.newest().await;
     }
 
-    // 200 changes of edges, one in five an unfollow, and 200 tweets, one in ten deleted again.
+    // 200 changes of edges, one in five an unfollow and one in ten a mute or its end, and 200 tweets, one in ten deleted
+    // again.
     let mut steps: Vec<_> = (0..200).flat_map(|n| [(true, n), (false, n)]).collect();
     random.shuffle(&mut steps);
     let steps: Vec<_> = steps
@@ -53,6 +54,8 @@ async fn nothing_is_lost_or_doubled_while_stream_consumers_are_killed() {
                 async move {
                     match (edge, n) {
                         (true, n) if n % 5 == 4 => user.unfollow(other).await,
+                        (true, n) if n % 20 == 0 => user.mute(other).await,
+                        (true, n) if n % 20 == 10 => user.unmute(other).await,
                         (true, _) => user.follow(other).await,
                         (false, n) => {
                             let tweet = user.post(&format!("number {n}")).await;

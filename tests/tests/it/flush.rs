@@ -131,7 +131,9 @@ async fn what_was_hidden_stays_hidden_when_redis_loses_everything() {
     };
     let roost = cloud.client();
     let [ada, bob, eve] = roost.sign_up_each(["ada", "bob", "eve"]).await;
+    let muted = roost.sign_up("muted").await;
     bob.follow(&eve).await;
+    bob.follow(&muted).await;
     let kept = eve.post("kept").await;
     bob.newest().await;
 
@@ -139,12 +141,14 @@ async fn what_was_hidden_stays_hidden_when_redis_loses_everything() {
         bob.follow(&ada).await;
         let mistake = eve.post("a mistake").await;
         ada.post("on its way").await;
+        muted.post("on its way").await;
         eve.delete(&mistake).await;
         bob.unfollow(&ada).await;
+        bob.mute(&muted).await;
         cache.flush().await;
         throughout(
             Duration::from_millis(600),
-            "unfollowed and deleted tweets stay hidden",
+            "unfollowed, muted and deleted tweets stay hidden",
             || async {
                 expect_timeline(&bob.newest().await.data, &[kept.id])
                     .map_err(|complaint| format!("round {round}: {complaint}"))

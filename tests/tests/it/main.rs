@@ -24,6 +24,7 @@ mod limits;
 mod logs;
 mod long_walk;
 mod lost_answers;
+mod mutes;
 mod polling;
 mod redelivery;
 mod redis_outages;

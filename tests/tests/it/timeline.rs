@@ -414,7 +414,7 @@ async fn timelines_are_what_the_tables_say() {
     let mut random = fastrand::Rng::new();
     let seed = random.get_seed();
     let steps: Vec<_> = (0..160)
-        .map(|_| (random.usize(0..10), random.usize(0..8), random.usize(0..7)))
+        .map(|_| (random.usize(0..12), random.usize(0..8), random.usize(0..7)))
         .collect();
 
     in_parallel(
@@ -427,6 +427,8 @@ async fn timelines_are_what_the_tables_say() {
                     0..4 => user.follow(other).await,
                     4 => user.unfollow(other).await,
                     5..9 => drop(user.post("something").await),
+                    9 => user.mute(other).await,
+                    10 => user.unmute(other).await,
                     _ => {
                         let tweet = user.post("a mistake").await;
                         user.delete(&tweet).await;

@@ -2,6 +2,7 @@
 
 mod follows;
 mod pages;
+mod relations;
 pub(crate) mod requests;
 mod tweets;
 mod users;

@@ -6,11 +6,13 @@
 mod cards;
 mod celebs;
 mod counts;
+mod excluded;
 mod feeds;
 mod follows;
 mod hidden;
 mod identities;
 mod rate_limits;
+mod relations;
 mod table_merge;
 mod timelines;
 mod tweets;
@@ -29,8 +31,8 @@ use shared::platform::now_millis;
 use shared::stores::timelines::Extent;
 use shared::stores::users::{SignUp, UserRow};
 use shared::stores::{
-    Cards, Celebs, Counts, Feeds, Followers, Following, Follows, Hidden, IdempotencyKeys, Ids,
-    Timelines, Tweets, UserCounts, Users,
+    Cards, Celebs, Counts, Excluded, Feeds, Followers, Following, Follows, Hidden, IdempotencyKeys,
+    Ids, Relations, Timelines, Tweets, UserCounts, Users,
 };
 use shared::{Result, Roost};
 
@@ -74,6 +76,7 @@ impl Stores {
             ("USERS_TABLE", table("users").as_str()),
             ("FOLLOWERS_TABLE", table("followers").as_str()),
             ("FOLLOWING_TABLE", table("following").as_str()),
+            ("RELATIONS_TABLE", table("relations").as_str()),
             ("TWEETS_TABLE", table("tweets").as_str()),
             ("LEDGER_TABLE", table("ledger").as_str()),
             ("TIMELINE_FILLS_STREAM", table("timeline-fills").as_str()),
@@ -119,6 +122,14 @@ impl Stores {
 
     pub(crate) fn hidden(&self) -> Hidden {
         self.make(Hidden::new)
+    }
+
+    pub(crate) fn excluded(&self) -> Excluded {
+        self.make(Excluded::new)
+    }
+
+    pub(crate) fn relations(&self) -> Relations {
+        self.make(Relations::new)
     }
 
     pub(crate) fn cards(&self) -> Cards {
