@@ -196,7 +196,7 @@ impl Tables {
             .collect()
     }
 
-    /// The oracle: the user's own tweets and those of everybody they follow and have not muted, newest first.
+    /// The oracle: the user's own tweets and those of everybody they follow and may be shown, newest first.
     pub async fn home_timeline_of(&self, user: u64) -> Vec<u64> {
         let config = Config::from([
             ("FOLLOWING_TABLE", self.table("following").as_str()),
@@ -214,7 +214,7 @@ impl Tables {
         entries.iter().map(|entry| entry.tweet.get()).collect()
     }
 
-    /// How many relations of a kind (`mutes`) somebody has made, as the limit counts them.
+    /// How many relations of a kind (`mutes`, `blocks`) somebody has made, as the limit counts them.
     pub async fn relations_count(&self, owner: u64, kind: &str) -> u64 {
         let counts = self.relations_item(owner, "counts").await;
         let counts = counts.filter(|counts| counts.contains_key(kind));

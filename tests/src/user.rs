@@ -174,6 +174,18 @@ impl User {
             .expect(204);
     }
 
+    /// For people who block each other, which nothing else may keep them from. Says whether it worked.
+    pub async fn follow_unless_blocked(&self, other: &User) -> bool {
+        let path = format!("/v1/users/{}/follow", other.id);
+        let answer = self.call(Method::POST, &path).send().await;
+        if answer.status == 403 {
+            answer.expect_problem(403);
+            return false;
+        }
+        answer.expect(204);
+        true
+    }
+
     pub async fn unfollow(&self, other: &User) {
         self.call(Method::DELETE, &format!("/v1/users/{}/follow", other.id))
             .send()
@@ -187,6 +199,14 @@ impl User {
 
     pub async fn unmute(&self, other: &User) {
         self.relate(Method::DELETE, "mute", other).await;
+    }
+
+    pub async fn block(&self, other: &User) {
+        self.relate(Method::PUT, "block", other).await;
+    }
+
+    pub async fn unblock(&self, other: &User) {
+        self.relate(Method::DELETE, "block", other).await;
     }
 
     async fn relate(&self, method: Method, relation: &str, other: &User) {
@@ -306,7 +326,7 @@ impl User {
             .await
     }
 
-    /// The people in one of this person's own lists, as `mutes`.
+    /// The people in one of this person's own lists, `mutes` or `blocks`.
     pub async fn related(&self, list: &str, limit: usize) -> Vec<Profile> {
         self.list(&format!("/v1/users/me/{list}"), limit).await
     }

@@ -15,6 +15,7 @@ RARE = {
     ("AuditTimelinesFunction", "dynamodb:BatchGetItem", "tweets"): "reads tweets that the cache has lost",
     ("AuditTimelinesFunction", "dynamodb:GetItem", "users"): "reads a marker that the cache has lost",
     ("AuditTimelinesFunction", "kinesis:PutRecords", "timeline-fills"): "rebuilds a list that is lost meanwhile",
+    ("BlockUserFunction", "dynamodb:DeleteItem", "relations"): "takes a block back whose account went meanwhile",
     ("CountFollowsFunction", "kinesis:PutRecords", "celebrity-flag-changed"): "has counts cached later if the cache is down",
     ("FanOutTweetsFunction", "dynamodb:UpdateItem", "users"): "counts tweets a day, with TierPolicy load",
     ("FillTimelinesFunction", "dynamodb:BatchGetItem", "users"): "looks up tiers that the cache has lost",

@@ -1,10 +1,11 @@
 use shared::domain::{Entry, Tweet, TweetId, UserId};
 use shared::runtime::http::{self, HttpResponse, Request};
-use shared::stores::{Tweets, Users};
+use shared::stores::{Relations, Tweets, Users};
 use shared::{Error, Result, Roost};
 
 pub(crate) struct GetTweet {
     users: Users,
+    relations: Relations,
     tweets: Tweets,
 }
 
@@ -12,6 +13,7 @@ impl http::Handler for GetTweet {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             users: Users::new(roost)?,
+            relations: Relations::new(roost)?,
             tweets: Tweets::new(roost)?,
         })
     }
@@ -19,7 +21,9 @@ impl http::Handler for GetTweet {
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let id = TweetId::parse(http::path(request, "id"))?;
         let tweet = self.find(id, me).await?;
-        http::ok(&tweet.ok_or_else(|| Error::NotFound(format!("there is no tweet {id}")))?)
+        let tweet = tweet.ok_or_else(|| Error::NotFound(format!("there is no tweet {id}")))?;
+        self.relations.refuse_blocked(tweet.author_id, me).await?;
+        http::ok(&tweet)
     }
 }
 

@@ -1,4 +1,4 @@
-use shared::domain::{Relation, UserId};
+use shared::domain::UserId;
 use shared::flows::relating::Relating;
 use shared::runtime::http::{self, HttpResponse, Request};
 use shared::{Result, Roost};
@@ -16,7 +16,7 @@ impl http::Handler for MuteUser {
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let other = http::user(request, me)?;
-        self.relating.make(Relation::Mute, me, other).await?;
+        self.relating.mute(me, other).await?;
         http::no_content()
     }
 }

@@ -1,11 +1,12 @@
 use shared::domain::{Cursor, UserId};
 use shared::runtime::http::{self, HttpResponse, Page, Request};
 use shared::stores::tweets::{NEWEST, OLDEST};
-use shared::stores::{Tweets, Users};
+use shared::stores::{Relations, Tweets, Users};
 use shared::{Result, Roost};
 
 pub(crate) struct UserTimeline {
     users: Users,
+    relations: Relations,
     tweets: Tweets,
 }
 
@@ -13,14 +14,16 @@ impl http::Handler for UserTimeline {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             users: Users::new(roost)?,
+            relations: Relations::new(roost)?,
             tweets: Tweets::new(roost)?,
         })
     }
 
-    async fn handle(&self, _: UserId, request: &Request) -> Result<HttpResponse> {
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let author = UserId::parse(http::path(request, "id"))?;
         let (size, cursor) = (http::page_size(request)?, http::cursor(request)?);
         self.users.get(author).await?;
+        self.relations.refuse_blocked(author, me).await?;
         let below = cursor.map_or(NEWEST, Cursor::tweet);
         // One more than the page holds tells whether another page follows.
         let mut tweets = self

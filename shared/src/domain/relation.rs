@@ -9,10 +9,12 @@ use crate::{Error, Result};
 pub enum Relation {
     /// Nothing of the other person is in the home timeline.
     Mute,
+    /// The same for both of them. Neither follows the other, and the other one cannot read the owner's tweets.
+    Block,
 }
 
 impl Relation {
-    pub const ALL: [Self; 1] = [Self::Mute];
+    pub const ALL: [Self; 2] = [Self::Mute, Self::Block];
 
     /// How many people one may have in each relation. Whoever may not be shown is read with every page.
     pub const MOST: u64 = 5_000;
@@ -21,6 +23,15 @@ impl Relation {
     pub const fn verb(self) -> &'static str {
         match self {
             Self::Mute => "mute",
+            Self::Block => "block",
+        }
+    }
+
+    /// The users whose home timeline a relation changes.
+    pub fn readers(self, owner: UserId, other: UserId) -> Vec<UserId> {
+        match self {
+            Self::Mute => vec![owner],
+            Self::Block => vec![owner, other],
         }
     }
 }
@@ -68,6 +79,7 @@ impl RelationCursor {
 const fn mark(relation: Relation) -> char {
     match relation {
         Relation::Mute => 'm',
+        Relation::Block => 'b',
     }
 }
 
@@ -106,9 +118,11 @@ mod tests {
     proptest! {
         #[test]
         fn a_cursor_is_read_as_it_was_written(last in related()) {
-            let cursor = RelationCursor::new(Relation::Mute, last);
-            let read = RelationCursor::parse(Relation::Mute, &cursor.to_string());
-            prop_assert_eq!(read.expect("a cursor"), cursor);
+            for relation in Relation::ALL {
+                let cursor = RelationCursor::new(relation, last);
+                let read = RelationCursor::parse(relation, &cursor.to_string());
+                prop_assert_eq!(read.expect("a cursor"), cursor);
+            }
         }
     }
 
@@ -124,7 +138,7 @@ mod tests {
             &good[1..],
             &good[..28],
             &format!("{good}0"),
-            &format!("x{}", &good[1..]),
+            &format!("b{}", &good[1..]),
             &good.replacen("00", "+1", 1),
             &good.replacen('0', "A", 1),
             &good.replacen("00", "é", 1),

@@ -93,7 +93,7 @@ impl Audit {
             // It says itself that something may be missing.
             return Ok(Difference::default());
         }
-        // Read after the page: what was deleted, unfollowed or muted before it was read must not be on it.
+        // Read after the page: what was deleted, unfollowed, muted or blocked before it was read must not be on it.
         let (following, relations) = (&self.following, &self.relations);
         let truth = oracle::home_timeline(following, relations, &self.tweets, user, size.get());
         let truth = truth.await?;

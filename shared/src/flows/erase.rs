@@ -133,15 +133,20 @@ impl Eraser {
     async fn some_relations(&self, user: UserId) -> Result<bool> {
         let mut found = false;
         for relation in Relation::ALL {
-            let others = self.relations.some_others(relation, user, RELATIONS);
-            let made = others.await?.into_iter().map(|other| (user, other));
-            let owners = self.relations.some_owners(relation, user, RELATIONS);
-            let owners = owners.await?;
-            let suffered = owners.iter().map(|owner| (*owner, user));
+            let (others, owners) = tokio::try_join!(
+                self.relations.some_others(relation, user, RELATIONS),
+                self.relations.some_owners(relation, user, RELATIONS)
+            )?;
+            let made = others.into_iter().map(|other| (user, other));
+            let suffered = owners.into_iter().map(|owner| (owner, user));
             let pairs: Vec<_> = made.chain(suffered).collect();
             found |= !pairs.is_empty();
-            // The owners' caches name the user.
-            let change = self.excluded.begin_change(&owners).await?;
+            // What is cached for the others may name the user.
+            let readers = pairs
+                .iter()
+                .flat_map(|(owner, other)| relation.readers(*owner, *other));
+            let readers: Vec<UserId> = readers.filter(|reader| *reader != user).collect();
+            let change = self.excluded.begin_change(&readers).await?;
             let removals = pairs
                 .into_iter()
                 .map(|(owner, other)| self.relations.remove(relation, owner, other));

@@ -12,7 +12,8 @@ use crate::stores::{Following, Relations, Tweets};
 /// Queries under way at once.
 const CONCURRENCY: usize = 8;
 
-/// The newest `count` tweets of somebody and of everybody they follow and have not muted, newest first.
+/// The newest `count` tweets of somebody and of everybody they follow, without those whom they muted or who are on either side
+/// of a block with them. Newest first.
 pub async fn home_timeline(
     following: &Following,
     relations: &Relations,

@@ -1,9 +1,11 @@
-//! Making and ending a relation between two people: a mute.
+//! Making and ending a relation between two people: a mute or a block.
 
+use super::edges::EdgeSettler;
 use crate::domain::{Relation, UserId};
 use crate::platform::{Roost, now_millis};
+use crate::stores::follows::Edge;
 use crate::stores::relations::Added;
-use crate::stores::{Excluded, Relations, Users};
+use crate::stores::{Excluded, Following, Follows, Relations, Users};
 use crate::{Error, Result};
 
 pub struct Relating {
@@ -21,12 +23,27 @@ impl Relating {
         })
     }
 
-    /// From now on the relation stands, for every reader.
-    pub async fn make(&self, relation: Relation, me: UserId, other: UserId) -> Result<()> {
+    /// From now on the caller is shown nothing of the other one.
+    pub async fn mute(&self, me: UserId, other: UserId) -> Result<()> {
+        self.make(Relation::Mute, me, other, None).await
+    }
+
+    /// From now on the relation stands, for every reader. With `ending`, the edges between the two are gone.
+    async fn make(
+        &self,
+        relation: Relation,
+        me: UserId,
+        other: UserId,
+        ending: Option<&Follows>,
+    ) -> Result<()> {
         check(relation, me, other)?;
         self.users.get(other).await?;
-        let change = self.excluded.begin_change(&[me]).await?;
-        let added = self.relations.add(relation, me, other, now_millis()).await;
+        let readers = relation.readers(me, other);
+        let change = self.excluded.begin_change(&readers).await?;
+        let added = self
+            .relations
+            .add(relation, me, other, now_millis(), ending)
+            .await;
         self.excluded.end_change(change).await?;
         if added? == Added::TooMany {
             return Err(Error::Invalid(format!(
@@ -41,7 +58,8 @@ impl Relating {
     /// From now on it does not stand any more.
     pub async fn end(&self, relation: Relation, me: UserId, other: UserId) -> Result<()> {
         check(relation, me, other)?;
-        let change = self.excluded.begin_change(&[me]).await?;
+        let readers = relation.readers(me, other);
+        let change = self.excluded.begin_change(&readers).await?;
         let removed = self.relations.remove(relation, me, other).await;
         self.excluded.end_change(change).await?;
         removed.map(drop)
@@ -62,6 +80,50 @@ impl Relating {
         };
         self.end(relation, me, other).await?;
         Err(error)
+    }
+}
+
+/// Blocking takes more than muting: neither of the two may follow the other.
+pub struct Blocking {
+    relating: Relating,
+    follows: Follows,
+    following: Following,
+    edges: EdgeSettler,
+}
+
+impl Blocking {
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            relating: Relating::new(roost)?,
+            follows: Follows::new(roost)?,
+            following: Following::new(roost)?,
+            edges: EdgeSettler::new(roost)?,
+        })
+    }
+
+    /// From now on neither of the two follows the other, or is shown anything of the other.
+    ///
+    /// The edges go with the block, so nothing has to be done again if this stops half-way: the stream of the edges tells
+    /// the rest.
+    pub async fn block(&self, me: UserId, other: UserId) -> Result<()> {
+        let [to, from] = [Edge::new(me, other), Edge::new(other, me)];
+        let (followed, following) =
+            tokio::try_join!(self.following.contains(to), self.following.contains(from))?;
+        self.relating
+            .make(Relation::Block, me, other, Some(&self.follows))
+            .await?;
+        self.settle(to, followed).await?;
+        self.settle(from, following).await
+    }
+
+    /// `existed` says whether there was an edge. One that was made after that look is settled by `apply-follows`; until then
+    /// both are excluded from each other's pages.
+    async fn settle(&self, edge: Edge, existed: bool) -> Result<()> {
+        if existed {
+            self.edges.settle(edge, false).await.map(drop)
+        } else {
+            self.edges.settle_leftovers(edge).await
+        }
     }
 }
 

@@ -37,7 +37,7 @@ impl Config {
         self.text("FOLLOWING_TABLE")
     }
 
-    /// DynamoDB table of what people have decided about others, as mutes.
+    /// DynamoDB table of what people have decided about others: mutes and blocks.
     pub fn relations_table(&self) -> Result<&str> {
         self.text("RELATIONS_TABLE")
     }

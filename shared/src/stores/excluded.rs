@@ -1,5 +1,5 @@
 //! The authors whom a reader must not be shown, as the table `relations` says: `excluded:{u}`, one text of 8 bytes an
-//! author. [`super::Timelines::open`] reads it.
+//! author, of whom there are 15,000 at the most. [`super::Timelines::open`] reads it.
 //!
 //! It is never edited. Who changes the table first takes the text away, and with it the right to store a new one
 //! ([`Excluded::begin_change`]); who reads meanwhile asks the table. After the change the next reader stores what the table

@@ -1,13 +1,16 @@
-//! Whom somebody has muted: the table `relations`.
+//! Whom somebody has muted or blocked: the table `relations`.
 //!
 //! Each relation is two items, in the partitions of the two people: `mute#<other>` of the one who muted, and
-//! `muted-by#<owner>` of the other. A third item, `counts`, says how many relations somebody has made. One transaction writes
-//! all three, so the two sides always mirror each other, and nobody gets past the limit, however many requests come at
-//! once.
+//! `muted-by#<owner>` of the other; `block#<other>` and `blocked-by#<owner>`. Another item, `counts`, says how many relations
+//! somebody has made. One transaction writes all three, so the two sides always mirror each other, and nobody gets past the
+//! limit, however many requests come at once.
 //!
-//! The other side is read only when an account goes. It is an item of its own and not an index, because it spreads: a
-//! partition key with many sort keys is split when it gets hot, as that of `followers` is. An index that lags would hold
-//! back the whole table.
+//! A block takes the edges between the two along in its transaction, and [`super::Follows::follow`] checks in its own that
+//! there is no block. So there is never a block and an edge.
+//!
+//! The other side is read when an account goes, and to keep blockers from those whom they block. It is an item of its own
+//! and not an index, because it spreads: a partition key with many sort keys is split when it gets hot, as that of
+//! `followers` is. An index that lags would hold back the whole table.
 //!
 //! A list is short enough ([`Relation::MOST`]) to be read in one query and sorted by time here.
 
@@ -16,14 +19,21 @@ use std::collections::HashSet;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::types::builders::{TransactWriteItemBuilder, UpdateBuilder};
-use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, ConditionCheck, Delete, Put, TransactWriteItem, Update,
+};
 use serde::{Deserialize, Serialize};
 
+use super::Follows;
 use super::dynamo::{self, CONDITION_FAILED, Item, failed, from_item, number, string, to_item};
-use crate::Result;
+use super::follows::Edge;
 use crate::domain::UserId;
 use crate::domain::relation::{Related, Relation, RelationCursor};
 use crate::platform::Roost;
+use crate::{Error, Result};
+
+/// What a client reads who is blocked.
+pub const BLOCKED: &str = "this user has blocked you";
 
 /// The item that counts the relations that somebody has made.
 const COUNTS: &str = "counts";
@@ -61,6 +71,12 @@ struct Row {
     at_ms: u64,
 }
 
+impl Row {
+    fn key(&self) -> Item {
+        key(self.owner_id, &self.relation)
+    }
+}
+
 /// Which of the two people an item belongs to.
 #[derive(Clone, Copy)]
 enum Side {
@@ -73,6 +89,8 @@ const fn prefix(relation: Relation, side: Side) -> &'static str {
     match (relation, side) {
         (Relation::Mute, Side::Owner) => "mute#",
         (Relation::Mute, Side::Other) => "muted-by#",
+        (Relation::Block, Side::Owner) => "block#",
+        (Relation::Block, Side::Other) => "blocked-by#",
     }
 }
 
@@ -80,6 +98,7 @@ const fn prefix(relation: Relation, side: Side) -> &'static str {
 const fn count_of(relation: Relation) -> &'static str {
     match relation {
         Relation::Mute => "mutes",
+        Relation::Block => "blocks",
     }
 }
 
@@ -91,13 +110,15 @@ impl Relations {
         })
     }
 
-    /// Does nothing if there is such a relation already.
+    /// Does nothing if there is such a relation already. With `ending`, the edges between the two go in the same
+    /// transaction.
     pub async fn add(
         &self,
         relation: Relation,
         owner: UserId,
         other: UserId,
         at_ms: u64,
+        ending: Option<&Follows>,
     ) -> Result<Added> {
         let put = |row: &Row| -> Result<_> {
             let item = Some(to_item(row)?);
@@ -119,8 +140,12 @@ impl Relations {
                 .build()
                 .map(|update| TransactWriteItem::builder().update(update)),
         ];
+        let mut writes = built(writes)?;
+        if let Some(follows) = ending {
+            writes.extend(follows.removals(&[Edge::new(owner, other), Edge::new(other, owner)])?);
+        }
         let refusals =
-            dynamo::write_or_refusals(&self.client, built(writes)?, "writing a relation").await?;
+            dynamo::write_or_refusals(&self.client, writes, "writing a relation").await?;
         Ok(match refusals.as_deref() {
             None => Added::New,
             Some([mine, ..]) if mine == CONDITION_FAILED => Added::Existing,
@@ -131,8 +156,9 @@ impl Relations {
     /// Does nothing if there is no such relation. Says whether there was one.
     pub async fn remove(&self, relation: Relation, owner: UserId, other: UserId) -> Result<bool> {
         let delete = |row: &Row| {
-            let key = Some(key(row.owner_id, &row.relation));
-            Delete::builder().table_name(&self.table).set_key(key)
+            Delete::builder()
+                .table_name(&self.table)
+                .set_key(Some(row.key()))
         };
         let [mine, theirs] = sides(relation, owner, other, 0);
         let mine = delete(&mine).condition_expression("attribute_exists(owner_id)");
@@ -169,12 +195,51 @@ impl Relations {
         })
     }
 
-    /// The authors whom this user must not be shown.
+    /// The authors whom this user must not be shown: those whom they muted or blocked, and those who blocked them. Any
+    /// number of people may have done that, so only [`Relation::MOST`] of them are read. Nothing of the others comes into
+    /// a home timeline by an edge, because there is none.
     pub async fn excluded(&self, user: UserId) -> Result<HashSet<UserId>> {
-        let muted = self
-            .rows(Relation::Mute, Side::Owner, user, usize::MAX)
-            .await?;
-        Ok(muted.into_iter().map(|related| related.other).collect())
+        let most = usize::try_from(Relation::MOST).unwrap_or(usize::MAX);
+        let (muted, blocked, blockers) = tokio::try_join!(
+            self.rows(Relation::Mute, Side::Owner, user, most),
+            self.rows(Relation::Block, Side::Owner, user, most),
+            self.rows(Relation::Block, Side::Other, user, most)
+        )?;
+        let all = [muted, blocked, blockers].into_iter().flatten();
+        Ok(all.map(|related| related.other).collect())
+    }
+
+    /// Has `owner` blocked `other`? One item is read.
+    pub async fn blocks(&self, owner: UserId, other: UserId) -> Result<bool> {
+        let [mine, _] = sides(Relation::Block, owner, other, 0);
+        let get = self
+            .client
+            .get_item()
+            .table_name(&self.table)
+            .set_key(Some(mine.key()))
+            .consistent_read(true);
+        let answer = get.send().await.map_err(failed("GetItem"))?;
+        Ok(answer.item.is_some())
+    }
+
+    /// The 403 that clients read if `owner` has blocked them.
+    pub async fn refuse_blocked(&self, owner: UserId, me: UserId) -> Result<()> {
+        if owner != me && self.blocks(owner, me).await? {
+            return Err(Error::Forbidden(BLOCKED.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// For a transaction that must not happen if `owner` has blocked `other`.
+    pub(super) fn unless_blocks(&self, owner: UserId, other: UserId) -> Result<TransactWriteItem> {
+        let [mine, _] = sides(Relation::Block, owner, other, 0);
+        let check = ConditionCheck::builder()
+            .table_name(&self.table)
+            .set_key(Some(mine.key()))
+            .condition_expression("attribute_not_exists(owner_id)")
+            .build()
+            .map_err(failed("TransactWriteItems"))?;
+        Ok(TransactWriteItem::builder().condition_check(check).build())
     }
 
     /// Some of the people with whom somebody has made this relation.

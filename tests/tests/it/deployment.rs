@@ -120,6 +120,7 @@ async fn an_account_leaves_no_key_and_no_relation_behind_on_a_deployment() {
     let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     ada.mute(&bob).await;
     bob.mute(&ada).await;
+    bob.block(&ada).await;
     ada.call(Method::POST, "/v1/tweets")
         .header("idempotency-key", "once")
         .json(&serde_json::json!({ "text": "once" }))

@@ -55,7 +55,7 @@ impl Scene {
 
     async fn mute(&self, author: UserId) {
         let relating = self.stack.stores.make(Relating::new);
-        let muted = relating.make(Relation::Mute, self.me, author).await;
+        let muted = relating.mute(self.me, author).await;
         muted.expect("a mute");
     }
 
@@ -163,7 +163,9 @@ async fn a_mute_whose_sandbox_died_half_way_is_no_surprise() {
     drop(change.expect("Redis answers"));
     scene.expect_right(&home, "before the table changes").await;
     let relations = stores.relations();
-    let added = relations.add(Relation::Mute, scene.me, author, 1).await;
+    let added = relations
+        .add(Relation::Mute, scene.me, author, 1, None)
+        .await;
     added.expect("the table answers");
     scene
         .expect_right(&home, "after the table has changed")

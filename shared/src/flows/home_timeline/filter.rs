@@ -8,7 +8,7 @@ use crate::domain::{Entry, UserId};
 
 #[derive(Default)]
 pub(super) struct Filter {
-    /// Authors who were unfollowed or muted, or whose account was deleted.
+    /// Authors who were unfollowed, muted or blocked, who blocked the reader, or whose account was deleted.
     hidden_authors: HashSet<UserId>,
 }
 

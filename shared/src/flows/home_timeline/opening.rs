@@ -44,7 +44,7 @@ impl HomeTimelines {
         if let Some(opening) = troubles.note(Trouble::TablesUnavailable, opened) {
             return opening;
         }
-        let excluded = in_time(deadline, self.exclusions.read(me)).await;
+        let excluded = in_time(deadline, Box::pin(self.exclusions.read(me))).await;
         Opening {
             list: CachedList::Unreachable,
             // The tables name only people who are followed.

@@ -1,4 +1,4 @@
-//! Mutes: they are made, undone and listed alike.
+//! Mutes and blocks: they are made, undone and listed alike.
 
 use roost_tests::{Answer, Client, Method, User};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{BAD_IDS, UNKNOWN_ID, assert_user};
 
 /// What follows a person's id in the path, and the caller's own list.
-const RELATIONS: [(&str, &str); 1] = [("mute", "mutes")];
+const RELATIONS: [(&str, &str); 2] = [("mute", "mutes"), ("block", "blocks")];
 
 const NOBODY: [u64; 0] = [];
 
@@ -125,7 +125,8 @@ async fn a_cursor_of_another_list_is_refused() {
     let roost = Client::shared().await;
     let ada = roost.sign_up("ada").await;
     for (_, list) in RELATIONS {
-        let foreign = format!("x{}", "0".repeat(28));
+        let other_list = if list == "mutes" { 'b' } else { 'm' };
+        let foreign = format!("{other_list}{}", "0".repeat(28));
         let query = ["", "1", "abc", UNKNOWN_ID, &foreign].map(|cursor| format!("cursor={cursor}"));
         let limits = ["limit=0", "limit=101", "limit=x"].map(str::to_owned);
         for query in query.iter().chain(&limits) {

@@ -44,7 +44,9 @@ async fn expect_right_when_a_fill_meets(name: &str, method: &str) {
         world.tweets(&reader, 1, 60_500).await;
         if !mutes {
             let relations = world.stores.relations();
-            let added = relations.add(Relation::Mute, reader.id, author.id, 1).await;
+            let added = relations
+                .add(Relation::Mute, reader.id, author.id, 1, None)
+                .await;
             added.expect("the table answers");
         }
         let answered = Arc::new(AtomicBool::new(false));

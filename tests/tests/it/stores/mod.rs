@@ -48,7 +48,7 @@ pub(crate) struct Stores {
 
 impl Stores {
     /// `None` if tables or Redis are out of reach; then it says that the test is skipped.
-    async fn of_shared() -> Option<Self> {
+    pub(crate) async fn of_shared() -> Option<Self> {
         let client = Client::shared().await;
         let stack = client.target().stack.clone();
         Self::of(client, &stack).await
