@@ -29,6 +29,16 @@ pub mod keys {
         format!("hidden:{{{user}}}")
     }
 
+    /// The authors whom this user must not be shown.
+    pub fn excluded(user: u64) -> String {
+        format!("excluded:{{{user}}}")
+    }
+
+    /// The right to fill that.
+    pub fn excluded_fill(user: u64) -> String {
+        format!("excluded_fill:{{{user}}}")
+    }
+
     pub fn my_celebs(user: u64) -> String {
         format!("my_celebs:{{{user}}}")
     }
@@ -121,11 +131,12 @@ impl Cache {
     /// The keys whose name or value has one of these words, or whose entries have this author.
     pub async fn mentions(&self, user: u64, words: &[String]) -> Vec<String> {
         let keys: Vec<String> = self.ask(&["KEYS", "*"]).await;
-        // An entry of a list has the author in its second half, less the top bit. A hidden author is such a half alone.
+        // An entry of a list has the author in its second half, less the top bit. A hidden author is such a half alone, and
+        // excluded authors are many of them.
         let in_entry = |bytes: &[u8]| {
-            let author = bytes.last_chunk::<8>().copied();
-            [8, 16].contains(&bytes.len())
-                && author.is_some_and(|half| u64::from_be_bytes(half) & !(1 << 63) == user)
+            let (halves, rest) = bytes.as_chunks::<8>();
+            let is_user = |half: &[u8; 8]| u64::from_be_bytes(*half) & !(1 << 63) == user;
+            rest.is_empty() && halves.iter().any(is_user)
         };
         let in_text = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);

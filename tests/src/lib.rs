@@ -53,6 +53,6 @@ pub use proxy::{DynamoGate, DynamoProxy, redis_ahead_by, redis_watched};
 pub use race::{Contest, Interleavings, Party, Race, Stage, Step};
 pub use redis_cluster::RedisCluster;
 pub use steps::{expect_followers, expect_oracle, expect_tier, given_reader};
-pub use tables::{Counts, Tables, Tier};
+pub use tables::{Counts, TABLES, Tables, Tier};
 pub use target::{Endpoints, Target, skip};
 pub use user::{HomePage, Listing, Profile, Tweet, User, Walk, expect_timeline, ids, newest_first};

@@ -25,6 +25,18 @@ const BATCH: usize = 25;
 /// Items that one TransactWriteItems takes.
 const TRANSACTION: usize = 100;
 
+/// What the tables' names end with.
+pub const TABLES: [&str; 8] = [
+    "users",
+    "followers",
+    "following",
+    "relations",
+    "tweets",
+    "reactions",
+    "reactors",
+    "ledger",
+];
+
 type Item = HashMap<String, AttributeValue>;
 
 /// What an author's tier item says.
@@ -108,15 +120,7 @@ impl Tables {
             sdk: self.sdk.clone(),
             stack: stack.to_owned(),
         };
-        for name in [
-            "users",
-            "followers",
-            "following",
-            "tweets",
-            "reactions",
-            "reactors",
-            "ledger",
-        ] {
+        for name in TABLES {
             let described = self.dynamo.describe_table().table_name(self.table(name));
             let table = described.send().await.ok().and_then(|answer| answer.table);
             let table = table.unwrap_or_else(|| panic!("{name} cannot be described"));
@@ -212,10 +216,12 @@ impl Tables {
             .collect()
     }
 
-    /// The oracle: the user's own tweets and those of everybody they follow, newest first, without what they have hidden.
+    /// The oracle: the user's own tweets and those of everybody they follow and may be shown, newest first, without what
+    /// they have hidden.
     pub async fn home_timeline_of(&self, user: u64) -> Vec<u64> {
         let config = Config::from([
             ("FOLLOWING_TABLE", self.table("following").as_str()),
+            ("RELATIONS_TABLE", self.table("relations").as_str()),
             ("TWEETS_TABLE", self.table("tweets").as_str()),
             ("REACTIONS_TABLE", self.table("reactions").as_str()),
         ]);
@@ -224,6 +230,36 @@ impl Tables {
         let entries = oracle.home_timeline(UserId::new(user), usize::MAX).await;
         let entries = entries.expect("the tables answer");
         entries.iter().map(|entry| entry.tweet.get()).collect()
+    }
+
+    /// How many relations of a kind (`mutes`, `blocks`) somebody has made, as the limit counts them.
+    pub async fn relations_count(&self, owner: u64, kind: &str) -> u64 {
+        let counts = self.relations_item(owner, "counts").await;
+        let counts = counts.filter(|counts| counts.contains_key(kind));
+        counts.map_or(0, |counts| read_number(&counts, kind))
+    }
+
+    /// Lets somebody have made so many relations of a kind, as far as the limit is concerned.
+    pub async fn set_relations_count(&self, owner: u64, kind: &str, count: u64) {
+        let item = Item::from([
+            ("owner_id".to_owned(), number(owner)),
+            ("relation".to_owned(), text("counts")),
+            (kind.to_owned(), number(count)),
+        ]);
+        self.write("relations", vec![item]).await;
+    }
+
+    async fn relations_item(&self, owner: u64, relation: &str) -> Option<Item> {
+        let read = self
+            .dynamo
+            .get_item()
+            .table_name(self.table("relations"))
+            .key("owner_id", number(owner))
+            .key("relation", text(relation))
+            .consistent_read(true)
+            .send()
+            .await;
+        read.expect("a relation can be read").item
     }
 
     /// Complains unless both tables have the same edges between these people, and gives those edges by followee.
@@ -492,15 +528,7 @@ impl Tables {
     /// Where any of these words is found in any attribute of any item of all tables.
     pub async fn mentions(&self, words: &[String]) -> Vec<String> {
         let mut found = Vec::new();
-        for table in [
-            "users",
-            "followers",
-            "following",
-            "tweets",
-            "reactions",
-            "reactors",
-            "ledger",
-        ] {
+        for table in TABLES {
             let scan = self.dynamo.scan().table_name(self.table(table));
             let items: Vec<Item> = scan
                 .consistent_read(true)

@@ -176,8 +176,43 @@ impl User {
             .expect(204);
     }
 
+    /// For people who block each other, which nothing else may keep them from. Says whether it worked.
+    pub async fn follow_unless_blocked(&self, other: &User) -> bool {
+        let path = format!("/v1/users/{}/follow", other.id);
+        let answer = self.call(Method::POST, &path).send().await;
+        if answer.status == 403 {
+            answer.expect_problem(403);
+            return false;
+        }
+        answer.expect(204);
+        true
+    }
+
     pub async fn unfollow(&self, other: &User) {
         self.call(Method::DELETE, &format!("/v1/users/{}/follow", other.id))
+            .send()
+            .await
+            .expect(204);
+    }
+
+    pub async fn mute(&self, other: &User) {
+        self.relate(Method::PUT, "mute", other).await;
+    }
+
+    pub async fn unmute(&self, other: &User) {
+        self.relate(Method::DELETE, "mute", other).await;
+    }
+
+    pub async fn block(&self, other: &User) {
+        self.relate(Method::PUT, "block", other).await;
+    }
+
+    pub async fn unblock(&self, other: &User) {
+        self.relate(Method::DELETE, "block", other).await;
+    }
+
+    async fn relate(&self, method: Method, relation: &str, other: &User) {
+        self.call(method, &format!("/v1/users/{}/{relation}", other.id))
             .send()
             .await
             .expect(204);
@@ -322,6 +357,11 @@ impl User {
     pub async fn tweets(&self, limit: usize) -> Vec<Tweet> {
         self.list(&format!("/v1/users/{}/tweets", self.id), limit)
             .await
+    }
+
+    /// The people in one of this person's own lists, `mutes` or `blocks`.
+    pub async fn related(&self, list: &str, limit: usize) -> Vec<Profile> {
+        self.list(&format!("/v1/users/me/{list}"), limit).await
     }
 
     /// Everything that a listing holds, page by page.

@@ -1,8 +1,9 @@
 use shared::domain::UserId;
 use shared::flows::edges::EdgeSettler;
 use shared::runtime::http::{self, HttpResponse, Request};
-use shared::stores::follows::Edge;
-use shared::stores::{Following, Follows, Users};
+use shared::stores::follows::{Edge, Followed};
+use shared::stores::relations::BLOCKED;
+use shared::stores::{Following, Follows, Relations, Users};
 use shared::{Error, Result, Roost};
 
 /// Of so many follows, one is checked against the edges themselves.
@@ -12,6 +13,7 @@ pub(crate) struct FollowUser {
     users: Users,
     follows: Follows,
     following: Following,
+    relations: Relations,
     edges: EdgeSettler,
     /// How many people one may follow.
     limit: u64,
@@ -23,6 +25,7 @@ impl http::Handler for FollowUser {
             users: Users::new(roost)?,
             follows: Follows::new(roost)?,
             following: Following::new(roost)?,
+            relations: Relations::new(roost)?,
             edges: EdgeSettler::new(roost)?,
             limit: roost.config.follow_limit()?,
         })
@@ -35,7 +38,14 @@ impl http::Handler for FollowUser {
         }
         let edge = Edge::new(me, followee);
         tokio::try_join!(self.users.get(followee), self.check_limit(edge))?;
-        self.follows.follow(edge).await?;
+        let refusal = match self.follows.follow(edge, &self.relations).await? {
+            Followed::Yes => None,
+            Followed::BlockedByFollower => Some("you have blocked this user; unblock them first"),
+            Followed::BlockedByFollowee => Some(BLOCKED),
+        };
+        if let Some(refusal) = refusal {
+            return Err(Error::Forbidden(refusal.to_owned()));
+        }
         self.undo_without_profiles(edge).await?;
         self.edges.settle(edge, true).await?;
         http::no_content()

@@ -2,11 +2,12 @@ use serde::Serialize;
 use shared::domain::{Entry, SeenTweet, Tweet, TweetId, User, UserId};
 use shared::flows::reactions::MyReactions;
 use shared::runtime::http::{self, HttpResponse, Includes, Request};
-use shared::stores::{Tweets, Users};
+use shared::stores::{Relations, Tweets, Users};
 use shared::{Error, Result, Roost};
 
 pub(crate) struct GetTweet {
     users: Users,
+    relations: Relations,
     tweets: Tweets,
     my_reactions: MyReactions,
 }
@@ -23,6 +24,7 @@ impl http::Handler for GetTweet {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             users: Users::new(roost)?,
+            relations: Relations::new(roost)?,
             tweets: Tweets::new(roost)?,
             my_reactions: MyReactions::new(roost)?,
         })
@@ -33,6 +35,7 @@ impl http::Handler for GetTweet {
         let found = self.find(id, me).await?;
         let no_tweet = || Error::NotFound(format!("there is no tweet {id}"));
         let (tweet, author) = found.ok_or_else(no_tweet)?;
+        self.relations.refuse_blocked(tweet.author_id, me).await?;
         let seen = self.my_reactions.see(me, vec![tweet]).await?;
         let tweet = seen.into_iter().next().ok_or_else(no_tweet)?;
         let includes = Includes {

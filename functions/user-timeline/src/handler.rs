@@ -2,11 +2,12 @@ use shared::domain::{Cursor, UserId};
 use shared::flows::reactions::MyReactions;
 use shared::runtime::http::{self, HttpResponse, Page, Request};
 use shared::stores::tweets::{NEWEST, OLDEST};
-use shared::stores::{Tweets, Users};
+use shared::stores::{Relations, Tweets, Users};
 use shared::{Result, Roost};
 
 pub(crate) struct UserTimeline {
     users: Users,
+    relations: Relations,
     tweets: Tweets,
     my_reactions: MyReactions,
 }
@@ -15,6 +16,7 @@ impl http::Handler for UserTimeline {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             users: Users::new(roost)?,
+            relations: Relations::new(roost)?,
             tweets: Tweets::new(roost)?,
             my_reactions: MyReactions::new(roost)?,
         })
@@ -24,6 +26,7 @@ impl http::Handler for UserTimeline {
         let author = http::user_id(request, me)?;
         let (size, cursor) = (http::page_size(request)?, http::cursor(request)?);
         let user = self.users.get(author).await?;
+        self.relations.refuse_blocked(author, me).await?;
         let below = cursor.map_or(NEWEST, Cursor::tweet);
         // One more than the page holds tells whether another page follows.
         let mut tweets = self

@@ -14,6 +14,7 @@ pub mod media;
 pub mod page;
 pub mod range;
 pub mod reaction;
+pub mod relation;
 pub mod tier;
 pub mod timeline;
 pub mod tweet;
@@ -26,6 +27,7 @@ pub use media::Medium;
 pub use page::{Cursor, FollowedPlace, FollowerPlace, IdList, PageSize, PeopleCursor};
 pub use range::FollowerRange;
 pub use reaction::{Reaction, ReactionState};
+pub use relation::Relation;
 pub use tier::Tier;
 pub use tweet::{ReactionCounts, SeenTweet, Tweet, TweetText};
 pub use user::{

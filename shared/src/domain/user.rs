@@ -204,6 +204,10 @@ pub struct Relationship {
     pub following: bool,
     /// They follow the caller.
     pub followed_by: bool,
+    /// The caller has muted them.
+    pub muting: bool,
+    /// The caller has blocked them.
+    pub blocking: bool,
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ impl Audit {
             // It says itself that something may be missing.
             return Ok(Difference::default());
         }
-        // Read after the page: what was deleted or unfollowed before it was read must not be on it.
+        // Read after the page: what was deleted, unfollowed, muted, blocked or hidden before it was read must not be on it.
         let truth = self.oracle.home_timeline(user, size.get()).await?;
         let served: Vec<Entry> = page
             .tweets

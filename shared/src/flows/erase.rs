@@ -3,18 +3,26 @@
 //! Every piece is the first of what is left, so nothing has to be remembered between them, and one that is repeated
 //! finds less to do. Others see nothing of the account meanwhile: readers drop tweets whose author has no profile.
 
+use futures_util::{StreamExt, TryStreamExt, stream};
+
 use crate::Result;
-use crate::domain::{Entry, TweetId, UserId};
+use crate::domain::{Entry, Relation, TweetId, UserId};
 use crate::platform::Roost;
 use crate::stores::follows::Edge;
 use crate::stores::tweets::Remains;
 use crate::stores::{
-    Cards, Celebs, Drifts, Followers, Following, Follows, IdempotencyKeys, Identities, Markers,
-    Reactions, Timelines, Tweets,
+    Cards, Celebs, Drifts, Excluded, Followers, Following, Follows, IdempotencyKeys, Identities,
+    Markers, Reactions, Relations, Timelines, Tweets,
 };
 
 /// Tweets or edges that are removed in one piece.
 const PIECE: usize = 500;
+
+/// Relations that are removed in one piece. Each is a transaction of its own.
+const RELATIONS: usize = 100;
+
+/// Such transactions under way at once.
+const CONCURRENCY: usize = 16;
 
 /// Makes a deleted account invisible in Redis, too.
 pub struct Hider {
@@ -43,6 +51,8 @@ pub struct Eraser {
     follows: Follows,
     followers: Followers,
     following: Following,
+    relations: Relations,
+    excluded: Excluded,
     drifts: Drifts,
     markers: Markers,
     timelines: Timelines,
@@ -59,6 +69,8 @@ impl Eraser {
             follows: Follows::new(roost)?,
             followers: Followers::new(roost)?,
             following: Following::new(roost)?,
+            relations: Relations::new(roost)?,
+            excluded: Excluded::new(roost)?,
             drifts: Drifts::new(roost)?,
             markers: Markers::new(roost)?,
             timelines: Timelines::new(roost)?,
@@ -73,6 +85,7 @@ impl Eraser {
         Ok(self.some_tweets(user).await?
             || self.some_followers(user).await?
             || self.some_following(user).await?
+            || self.some_relations(user).await?
             // The stream of reactions takes them out of the counts.
             || self.reactions.erase_some(user, PIECE).await?)
     }
@@ -80,6 +93,7 @@ impl Eraser {
     /// What is left when everything else has gone.
     pub async fn last_piece(&self, user: UserId) -> Result<()> {
         self.drifts.forget(user).await?;
+        self.relations.forget_counts(user).await?;
         self.markers.remove(user).await?;
         self.cards.bury_user(user).await
     }
@@ -117,5 +131,37 @@ impl Eraser {
             .map(|followee| Edge::new(follower, *followee));
         self.follows.erase(&edges.collect::<Vec<_>>()).await?;
         Ok(!following.ids.is_empty())
+    }
+
+    /// What the user has decided about others, and others about the user.
+    async fn some_relations(&self, user: UserId) -> Result<bool> {
+        let mut found = false;
+        for relation in Relation::ALL {
+            let (others, owners) = tokio::try_join!(
+                self.relations.some_others(relation, user, RELATIONS),
+                self.relations.some_owners(relation, user, RELATIONS)
+            )?;
+            let made = others.into_iter().map(|other| (user, other));
+            let suffered = owners.into_iter().map(|owner| (owner, user));
+            let pairs: Vec<_> = made.chain(suffered).collect();
+            found |= !pairs.is_empty();
+            // What is cached for the others may name the user.
+            let readers = pairs
+                .iter()
+                .flat_map(|(owner, other)| relation.readers(*owner, *other));
+            let readers: Vec<UserId> = readers.filter(|reader| *reader != user).collect();
+            let change = self.excluded.begin_change(&readers).await?;
+            let removals = pairs
+                .into_iter()
+                .map(|(owner, other)| self.relations.remove(relation, owner, other));
+            let removals: Vec<_> = removals.collect();
+            let removed: Result<Vec<bool>> = stream::iter(removals)
+                .buffer_unordered(CONCURRENCY)
+                .try_collect()
+                .await;
+            self.excluded.end_change(change).await?;
+            removed?;
+        }
+        Ok(found)
     }
 }

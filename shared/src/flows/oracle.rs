@@ -10,7 +10,7 @@ use crate::Result;
 use crate::domain::{Entry, Reaction, TweetId, UserId};
 use crate::platform::Roost;
 use crate::stores::tweets::{NEWEST, OLDEST};
-use crate::stores::{Following, Reactions, Tweets};
+use crate::stores::{Following, Reactions, Relations, Tweets};
 
 /// Queries under way at once.
 const CONCURRENCY: usize = 8;
@@ -19,6 +19,7 @@ pub struct Oracle {
     following: Following,
     tweets: Tweets,
     reactions: Reactions,
+    relations: Relations,
 }
 
 impl Oracle {
@@ -27,12 +28,16 @@ impl Oracle {
             following: Following::new(roost)?,
             tweets: Tweets::new(roost)?,
             reactions: Reactions::new(roost)?,
+            relations: Relations::new(roost)?,
         })
     }
 
-    /// The newest `count` tweets of somebody and of everybody they follow, newest first, without those they have hidden.
+    /// The newest `count` tweets of somebody and of everybody they follow, without those whom they muted or who are on
+    /// either side of a block with them, and without tweets that they have hidden. Newest first.
     pub async fn home_timeline(&self, user: UserId, count: usize) -> Result<Vec<Entry>> {
+        let excluded = self.relations.excluded(user).await?;
         let mut authors = self.following.all(user).await?;
+        authors.retain(|author| !excluded.contains(author));
         authors.push(user);
         let hidden = self.hidden(user).await?;
         let enough = count.saturating_add(hidden.len());

@@ -4,7 +4,7 @@ use crate::domain::{Entry, Reaction, ReactionState, SeenTweet, Tweet, TweetId, U
 use crate::platform::Roost;
 use crate::stores::cards::Authorship;
 use crate::stores::reacted::{self, Known, Marks};
-use crate::stores::{Cards, Reacted, Reactions, Tweets, Users};
+use crate::stores::{Cards, Reacted, Reactions, Relations, Tweets, Users};
 use crate::{Error, Result};
 
 /// Makes reactions.
@@ -12,6 +12,7 @@ pub struct Reacting {
     tweets: Tweets,
     cards: Cards,
     users: Users,
+    relations: Relations,
     reactions: Reactions,
     reacted: Reacted,
 }
@@ -22,6 +23,7 @@ impl Reacting {
             tweets: Tweets::new(roost)?,
             cards: Cards::new(roost)?,
             users: Users::new(roost)?,
+            relations: Relations::new(roost)?,
             reactions: Reactions::new(roost)?,
             reacted: Reacted::new(roost)?,
         })
@@ -31,6 +33,7 @@ impl Reacting {
     pub async fn react(&self, me: UserId, reaction: Reaction, tweet: TweetId) -> Result<()> {
         let entry = self.find(me, tweet).await?;
         let entry = entry.ok_or_else(|| Error::NotFound(format!("there is no tweet {tweet}")))?;
+        self.relations.refuse_blocked(entry.author, me).await?;
         let state = self.reactions.put(me, reaction, entry).await?;
         show(&self.reacted, me, state).await?;
         if !self.users.still_exists(me).await? {

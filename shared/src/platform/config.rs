@@ -37,6 +37,11 @@ impl Config {
         self.text("FOLLOWING_TABLE")
     }
 
+    /// DynamoDB table of what people have decided about others: mutes and blocks.
+    pub fn relations_table(&self) -> Result<&str> {
+        self.text("RELATIONS_TABLE")
+    }
+
     /// DynamoDB table of tweets.
     pub fn tweets_table(&self) -> Result<&str> {
         self.text("TWEETS_TABLE")

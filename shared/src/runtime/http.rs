@@ -389,6 +389,11 @@ pub fn cursor(request: &Request) -> Result<Option<Cursor>> {
     query(request, "cursor").map(Cursor::parse).transpose()
 }
 
+/// A cursor of another kind than [`Cursor`], still to be parsed.
+pub fn cursor_text(request: &Request) -> Option<&str> {
+    query(request, "cursor")
+}
+
 /// `cursor` of the query, in a list of people.
 pub fn people_cursor<C: PeopleCursor>(request: &Request) -> Result<Option<C>> {
     query(request, "cursor").map(C::parse).transpose()

@@ -3,10 +3,11 @@
 use serde::Serialize;
 
 use super::http::{self, HttpResponse, Page, Request};
-use crate::domain::{PeopleCursor, Relationship, User, UserId};
+use crate::domain::relation::RelationCursor;
+use crate::domain::{PeopleCursor, Relation, Relationship, User, UserId};
 use crate::flows::relationships::Relationships;
 use crate::platform::Roost;
-use crate::stores::Users;
+use crate::stores::{Relations, Users};
 use crate::{Error, Result};
 
 /// A user, and what the caller is to them.
@@ -122,4 +123,21 @@ impl PeopleLists {
         let people = self.presenter.present(me, users, expansion).await?;
         http::ok(&Page::new(people, next_cursor))
     }
+}
+
+/// Answers with a page of the people with whom the caller has made a relation, newest first.
+pub async fn related(
+    users: &Users,
+    relations: &Relations,
+    relation: Relation,
+    me: UserId,
+    request: &Request,
+) -> Result<HttpResponse> {
+    let size = http::page_size(request)?.get();
+    let after = http::cursor_text(request)
+        .map(|text| RelationCursor::parse(relation, text))
+        .transpose()?;
+    let page = relations.page(relation, me, after, size).await?;
+    let next_cursor = page.next.map(|next| next.to_string());
+    http::ok(&Page::new(users.list(&page.ids).await?, next_cursor))
 }

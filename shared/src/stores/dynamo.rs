@@ -169,16 +169,27 @@ pub(super) fn cancellation<R>(error: &SdkError<TransactWriteItemsError, R>) -> O
     )
 }
 
-/// Writes all of it or nothing. A condition that fails means that the work was done before; another transaction in the
-/// way means try again. Says whether it was written now.
-///
-/// The SDK gives every attempt of one call the same token. So if an answer is lost and the SDK asks again, it hears that it
-/// was written, not that a condition failed.
+/// Writes all of it or nothing. A condition that fails means that the work was done before. Says whether it was written
+/// now.
 pub(super) async fn write_once(
     client: &Client,
     writes: Vec<TransactWriteItem>,
     what: &'static str,
 ) -> Result<bool> {
+    let refusals = write_or_refusals(client, writes, what).await?;
+    Ok(refusals.is_none())
+}
+
+/// Writes all of it or nothing. If a condition fails, gives for each write the reason why it was refused, see
+/// [`cancellation`]. Another transaction in the way means try again.
+///
+/// The SDK gives every attempt of one call the same token. So if an answer is lost and the SDK asks again, it hears that it
+/// was written, not that a condition failed.
+pub(super) async fn write_or_refusals(
+    client: &Client,
+    writes: Vec<TransactWriteItem>,
+    what: &'static str,
+) -> Result<Option<Vec<String>>> {
     for attempt in 0..ATTEMPTS {
         back_off(attempt).await;
         let answer = client
@@ -187,11 +198,11 @@ pub(super) async fn write_once(
             .send()
             .await;
         let Err(error) = answer else {
-            return Ok(true);
+            return Ok(None);
         };
         match cancellation(&error) {
             Some(reasons) if reasons.iter().any(|reason| reason == CONDITION_FAILED) => {
-                return Ok(false);
+                return Ok(Some(reasons));
             }
             Some(_) => {}
             None => return Err(failed("TransactWriteItems")(error)),

@@ -60,7 +60,7 @@ impl FillToken {
             .take()
     }
 
-    fn random() -> Self {
+    pub(super) fn random() -> Self {
         Self(fastrand::u64(..))
     }
 }

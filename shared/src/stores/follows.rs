@@ -1,7 +1,8 @@
 //! Making and removing edges: the tables `followers` and `following` are two views of the same edges.
 //!
-//! Both are written in one transaction, so they always mirror each other. `followers` has the stream, `following` the time
-//! of the follow. They are read
+//! Both are written in one transaction, so they always mirror each other. An edge is made only if neither of the two has
+//! blocked the other, which the same transaction checks. `followers` has the stream, `following` the time of the follow.
+//! They are read
 //! through [`super::Followers`] and [`super::Following`].
 
 use aws_sdk_dynamodb::Client;
@@ -9,7 +10,8 @@ use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
 use serde::{Deserialize, Serialize};
 
-use super::dynamo::{self, failed, to_item};
+use super::Relations;
+use super::dynamo::{self, CONDITION_FAILED, failed, to_item};
 use super::following::TimedEdge;
 use crate::Result;
 use crate::domain::UserId;
@@ -42,6 +44,16 @@ impl Edge {
     }
 }
 
+/// What became of a wish to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// There is an edge.
+    Yes,
+    /// There is none, because the follower has blocked the followee.
+    BlockedByFollower,
+    BlockedByFollowee,
+}
+
 #[derive(Clone)]
 pub struct Follows {
     client: Client,
@@ -59,12 +71,12 @@ impl Follows {
     }
 
     /// Does nothing if the edge exists already.
-    pub async fn follow(&self, edge: Edge) -> Result<()> {
+    pub async fn follow(&self, edge: Edge, relations: &Relations) -> Result<Followed> {
         let (item, timed) = (
             to_item(&edge)?,
             to_item(&TimedEdge::new(edge, now_millis()))?,
         );
-        self.write(|table| {
+        let mut writes = self.both(|table| {
             let item = if table == self.following {
                 &timed
             } else {
@@ -75,54 +87,69 @@ impl Follows {
                 .set_item(Some(item.clone()))
                 .condition_expression("attribute_not_exists(followee_id)");
             Ok(TransactWriteItem::builder().put(put.build()?).build())
+        })?;
+        let (follower, followee) = (edge.follower(), edge.followee());
+        writes.push(relations.unless_blocks(follower, followee)?);
+        writes.push(relations.unless_blocks(followee, follower)?);
+        let refusals = dynamo::write_or_refusals(&self.client, writes, "writing a follow").await?;
+        Ok(match refusals.as_deref() {
+            Some([_, _, _, by_followee]) if by_followee == CONDITION_FAILED => {
+                Followed::BlockedByFollowee
+            }
+            Some([_, _, by_follower, _]) if by_follower == CONDITION_FAILED => {
+                Followed::BlockedByFollower
+            }
+            _ => Followed::Yes,
         })
-        .await
-        .map(drop)
     }
 
     /// Does nothing if there is no such edge. Says whether there was one.
     pub async fn unfollow(&self, edge: Edge) -> Result<bool> {
         let key = to_item(&edge)?;
-        self.write(|table| {
+        let writes = self.both(|table| {
             let delete = Delete::builder()
                 .table_name(table)
                 .set_key(Some(key.clone()))
                 .condition_expression("attribute_exists(followee_id)");
             Ok(TransactWriteItem::builder().delete(delete.build()?).build())
-        })
-        .await
+        })?;
+        dynamo::write_once(&self.client, writes, "removing a follow").await
     }
 
-    /// The same write to both tables. `false` if a condition did not hold, so that nothing was written.
-    async fn write(
+    /// The same write to both tables.
+    fn both(
         &self,
         write: impl Fn(&str) -> Result<TransactWriteItem, BuildError>,
-    ) -> Result<bool> {
+    ) -> Result<Vec<TransactWriteItem>> {
         let writes = [write(&self.followers), write(&self.following)]
             .into_iter()
             .collect::<Result<_, _>>();
-        let writes = writes.map_err(failed("TransactWriteItems"))?;
-        dynamo::write_once(&self.client, writes, "writing a follow").await
+        writes.map_err(failed("TransactWriteItems"))
     }
 
     /// Removes edges from both tables, some at a time, so that the tables mirror each other even if this stops
     /// half-way.
     pub async fn erase(&self, edges: &[Edge]) -> Result<()> {
         for edges in edges.chunks(EDGES_PER_TRANSACTION) {
-            let mut writes = Vec::with_capacity(2 * edges.len());
-            for edge in edges {
-                for table in [&self.followers, &self.following] {
-                    let delete = Delete::builder()
-                        .table_name(table)
-                        .set_key(Some(to_item(edge)?))
-                        .build()
-                        .map_err(failed("TransactWriteItems"))?;
-                    writes.push(TransactWriteItem::builder().delete(delete).build());
-                }
-            }
             // Without conditions, there is none that can fail.
+            let writes = self.removals(edges)?;
             dynamo::write_once(&self.client, writes, "removing follows").await?;
         }
         Ok(())
+    }
+
+    /// Removes edges from both tables, whether they exist or not, as a part of a transaction.
+    pub(super) fn removals(&self, edges: &[Edge]) -> Result<Vec<TransactWriteItem>> {
+        let mut writes = Vec::with_capacity(2 * edges.len());
+        for edge in edges {
+            let key = to_item(edge)?;
+            writes.extend(self.both(|table| {
+                let delete = Delete::builder()
+                    .table_name(table)
+                    .set_key(Some(key.clone()));
+                Ok(TransactWriteItem::builder().delete(delete.build()?).build())
+            })?);
+        }
+        Ok(writes)
     }
 }

@@ -8,6 +8,8 @@ pub(crate) fn of_user(user: UserId) -> Vec<String> {
     let keys = [
         home_timeline,
         hidden,
+        excluded,
+        excluded_fill,
         rebuild,
         feed,
         feed_fill,
@@ -38,6 +40,16 @@ pub(crate) fn home_timeline(user: UserId) -> String {
 /// Authors who were unfollowed so lately that an entry of theirs may still be on its way to the user's list.
 pub(crate) fn hidden(user: UserId) -> String {
     format!("hidden:{{{user}}}")
+}
+
+/// Authors whom the user must not be shown, as the table `relations` says.
+pub(crate) fn excluded(user: UserId) -> String {
+    format!("excluded:{{{user}}}")
+}
+
+/// The right to fill [`excluded`]. Every change takes it away.
+pub(crate) fn excluded_fill(user: UserId) -> String {
+    format!("excluded_fill:{{{user}}}")
 }
 
 /// The right to rebuild the user's list.

@@ -12,7 +12,7 @@ use futures_util::future::try_join_all;
 use redis::{Cmd, Value, cmd};
 
 use super::hidden::{self, HiddenAuthors};
-use super::{celebs, keys};
+use super::{celebs, excluded, keys};
 use crate::domain::timeline::{self, CAP, Filling, ListEnd, SLACK, Window};
 use crate::domain::{Entry, TweetId, UserId};
 use crate::platform::redis::{Redis, Script, read};
@@ -68,8 +68,10 @@ pub struct Timelines {
 /// What a reader finds on its own shard.
 pub struct Opened {
     pub window: Window,
-    /// Authors that must not be shown.
+    /// Authors that were unfollowed and must not be shown.
     pub hidden: HiddenAuthors,
+    /// Authors that must not be shown because of what the user decided; `None` if that is not cached.
+    pub excluded: Option<HashSet<UserId>>,
     /// Followed authors who are pulled; `None` if that is not cached.
     pub celebs: Option<Vec<UserId>>,
     /// The newest tweet that was read, 0 if none was; `None` if that is not cached.
@@ -115,8 +117,8 @@ impl Timelines {
         }
     }
 
-    /// One round trip: the head of the list, the authors to hide, the authors to pull and how far the user has read,
-    /// and a new lease of life for the first three.
+    /// One round trip: the head of the list, the authors to hide, the authors to pull, how far the user has read, and a new
+    /// lease of life for the list, the unfollowed authors and the authors to pull.
     pub async fn open(&self, user: UserId, extent: Extent) -> Result<Opened> {
         let last = match extent {
             Extent::Newest(count) => i64::try_from(count).unwrap_or(i64::MAX) - 1,
@@ -133,6 +135,7 @@ impl Timelines {
                 .arg(keys::marker(user))
                 .arg("last_read_id")
                 .take(),
+            excluded::read_all(user),
         ];
         if self.renews {
             let keys = [list, keys::hidden(user), keys::my_celebs(user)];
@@ -158,6 +161,7 @@ impl Timelines {
             hidden: HiddenAuthors::new(&hidden, now_millis()),
             celebs: celebs::decode(read(next())?),
             last_read: read::<Option<u64>>(next())?.map(TweetId::new),
+            excluded: excluded::decode(read(next())?),
         })
     }
 
@@ -437,6 +441,7 @@ impl Timelines {
     pub async fn forget(&self, user: UserId) -> Result<()> {
         let keys = [
             keys::home_timeline,
+            keys::excluded,
             keys::my_celebs,
             keys::my_celebs_fill,
             keys::rebuild,

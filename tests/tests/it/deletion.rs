@@ -103,6 +103,12 @@ async fn an_account_with_5000_followers_and_2000_tweets_leaves_nothing_behind_al
     let fans = roost.sign_up_many("fan", 5).await;
     in_parallel(5, fans.iter().map(|fan| fan.follow(&ada))).await;
     in_parallel(5, fans.iter().map(|fan| ada.follow(fan))).await;
+    ada.mute(&fans[0]).await;
+    in_parallel(2, fans[1..3].iter().map(|fan| fan.mute(&ada))).await;
+    let [blocked, blocker] = roost.sign_up_each(["blocked", "blocker"]).await;
+    ada.block(&blocked).await;
+    blocker.block(&ada).await;
+    in_parallel(2, [&blocked, &blocker].map(User::newest)).await;
     for n in 0..20 {
         ada.call(Method::POST, "/v1/tweets")
             .header("idempotency-key", &format!("key-{n}"))
@@ -174,7 +180,9 @@ async fn an_account_with_5000_followers_and_2000_tweets_leaves_nothing_behind_al
     for fan in &fans {
         eventually(PATIENCE, "counts know", || fan.expect_counts(0, 0)).await;
         assert!(fan.newest().await.data.is_empty());
+        assert_eq!(tables.relations_count(fan.id, "mutes").await, 0);
     }
+    assert_eq!(tables.relations_count(blocker.id, "blocks").await, 0);
 }
 
 /// A function of this cloud that is given an event. Its write to this table is held, and so is everything that it asks

@@ -78,6 +78,7 @@ async fn what_the_cache_has_lost_is_read_from_the_tables_on_a_deployment() {
         let mut lost = vec![
             format!("identity:{{{}}}", reader.subject()),
             keys::home_timeline(reader.id),
+            keys::excluded(reader.id),
             keys::my_celebs(reader.id),
             keys::user_counts(author.id),
         ];
@@ -111,12 +112,15 @@ async fn what_the_cache_has_lost_is_read_from_the_tables_on_a_deployment() {
 }
 
 #[tokio::test]
-async fn an_account_leaves_no_idempotency_key_behind_on_a_deployment() {
+async fn an_account_leaves_no_key_and_no_relation_behind_on_a_deployment() {
     let roost = Client::shared().await;
     let Some(tables) = roost.tables().await else {
         return;
     };
-    let ada = roost.sign_up("ada").await;
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
+    ada.mute(&bob).await;
+    bob.mute(&ada).await;
+    bob.block(&ada).await;
     ada.call(Method::POST, "/v1/tweets")
         .header("idempotency-key", "once")
         .json(&serde_json::json!({ "text": "once" }))
@@ -129,8 +133,10 @@ async fn an_account_leaves_no_idempotency_key_behind_on_a_deployment() {
         .await
         .expect(204);
 
-    eventually(PATIENCE, "the tweet is erased", || async {
-        expect_equal("tweets", tables.tweets_of(ada.id).await.len(), 0)
+    eventually(PATIENCE, "the tweet and the mutes are erased", || async {
+        expect_equal("tweets", tables.tweets_of(ada.id).await.len(), 0)?;
+        let mutes = tables.relations_count(bob.id, "mutes").await;
+        expect_equal("mutes", mutes, 0)
     })
     .await;
 }

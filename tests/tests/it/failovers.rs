@@ -28,6 +28,9 @@ struct People {
     rising: User,
     to_unfollow: User,
     to_follow: User,
+    to_mute: User,
+    to_unmute: User,
+    to_block: User,
     to_delete: Tweet,
 }
 
@@ -35,16 +38,23 @@ async fn given_people(roost: &Client, tables: &Tables) -> People {
     let readers = roost.sign_up_many("reade", 3).await;
     let [author, star, rising] = roost.sign_up_each(["author", "star", "rising"]).await;
     let [to_unfollow, to_follow] = roost.sign_up_each(["leaving", "joining"]).await;
+    let [to_mute, to_unmute, to_block] = roost.sign_up_each(["loud", "quiet", "rude"]).await;
     for reader in &readers {
         reader.follow(&author).await;
         reader.follow(&star).await;
         reader.follow(&to_unfollow).await;
+        reader.follow(&to_mute).await;
+        reader.follow(&to_unmute).await;
+        reader.follow(&to_block).await;
+        to_block.follow(reader).await;
+        reader.mute(&to_unmute).await;
     }
     readers[0].follow(&rising).await;
     readers[1].follow(&rising).await;
     expect_tier(tables, &star, "celebrity", 1, PATIENCE).await;
     let to_delete = author.post("to be deleted").await;
-    for user in [&author, &star, &rising, &to_unfollow, &to_follow] {
+    let authors = [&author, &star, &rising, &to_unfollow, &to_follow];
+    for user in authors.into_iter().chain([&to_mute, &to_unmute, &to_block]) {
         user.post("before the replica was cut off").await;
     }
     expect_oracle(tables, &readers, 50, PATIENCE).await;
@@ -55,6 +65,9 @@ async fn given_people(roost: &Client, tables: &Tables) -> People {
         rising,
         to_unfollow,
         to_follow,
+        to_mute,
+        to_unmute,
+        to_block,
         to_delete,
     }
 }
@@ -69,6 +82,9 @@ impl People {
         for reader in &self.readers {
             reader.unfollow(&self.to_unfollow).await;
             reader.follow(&self.to_follow).await;
+            reader.mute(&self.to_mute).await;
+            reader.unmute(&self.to_unmute).await;
+            reader.block(&self.to_block).await;
         }
         self.readers[2].follow(&self.rising).await;
         expect_followers(&self.rising, THRESHOLD).await;

@@ -36,7 +36,8 @@ async fn nothing_is_lost_or_doubled_while_stream_consumers_are_killed() {
         user.newest().await;
     }
 
-    // 200 changes of edges, one in five an unfollow, and 200 tweets, one in ten deleted again.
+    // 200 changes of edges, one in five an unfollow and one in ten a mute, a block or the end of one, and 200 tweets, one in ten deleted
+    // again.
     let mut steps: Vec<_> = (0..200).flat_map(|n| [(true, n), (false, n)]).collect();
     random.shuffle(&mut steps);
     let steps: Vec<_> = steps
@@ -53,7 +54,11 @@ async fn nothing_is_lost_or_doubled_while_stream_consumers_are_killed() {
                 async move {
                     match (edge, n) {
                         (true, n) if n % 5 == 4 => user.unfollow(other).await,
-                        (true, _) => user.follow(other).await,
+                        (true, n) if n % 40 == 0 => user.mute(other).await,
+                        (true, n) if n % 40 == 10 => user.unmute(other).await,
+                        (true, n) if n % 40 == 20 => user.block(other).await,
+                        (true, n) if n % 40 == 30 => user.unblock(other).await,
+                        (true, _) => drop(user.follow_unless_blocked(other).await),
                         (false, n) => {
                             let tweet = user.post(&format!("number {n}")).await;
                             if n % 10 == 9 {

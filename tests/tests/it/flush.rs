@@ -131,26 +131,34 @@ async fn what_was_hidden_stays_hidden_when_redis_loses_everything() {
     };
     let roost = cloud.client();
     let [ada, bob, eve] = roost.sign_up_each(["ada", "bob", "eve"]).await;
+    let [muted, blocked] = roost.sign_up_each(["muted", "blocked"]).await;
     bob.follow(&eve).await;
+    bob.follow(&muted).await;
     let kept = eve.post("kept").await;
     bob.newest().await;
 
     for round in 0..5 {
         bob.follow(&ada).await;
+        bob.follow(&blocked).await;
         let mistake = eve.post("a mistake").await;
         ada.post("on its way").await;
+        muted.post("on its way").await;
+        blocked.post("on its way").await;
         eve.delete(&mistake).await;
         bob.unfollow(&ada).await;
+        bob.mute(&muted).await;
+        blocked.block(&bob).await;
         cache.flush().await;
         throughout(
             Duration::from_millis(600),
-            "unfollowed and deleted tweets stay hidden",
+            "unfollowed, muted, blocked and deleted tweets stay hidden",
             || async {
                 expect_timeline(&bob.newest().await.data, &[kept.id])
                     .map_err(|complaint| format!("round {round}: {complaint}"))
             },
         )
         .await;
+        blocked.unblock(&bob).await;
     }
 }
 

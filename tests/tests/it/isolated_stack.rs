@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use roost_tests::{Client, Tables, events, skip};
+use roost_tests::{Client, TABLES, Tables, events, skip};
 use shared::flows::home_timeline::HomeTimelines;
 
 use crate::stores::Stores;
@@ -24,15 +24,7 @@ impl IsolatedStack {
         };
         let name = format!("isolated{}", fastrand::u32(..));
         let tables = roost.tables().await?.without_streams(&name).await;
-        for table in [
-            "users",
-            "followers",
-            "following",
-            "tweets",
-            "reactions",
-            "reactors",
-            "ledger",
-        ] {
+        for table in TABLES {
             let variable = format!("{}_TABLE", table.to_uppercase());
             environment.insert(variable, format!("{name}-{table}"));
         }

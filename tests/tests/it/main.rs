@@ -2,6 +2,7 @@
 //! binaries. `cargo build --workspace && cargo test -p roost-tests`; see the library for other targets.
 
 mod audit;
+mod blocks;
 mod catching_up;
 mod celebrities;
 mod cluster;
@@ -24,6 +25,7 @@ mod limits;
 mod logs;
 mod long_walk;
 mod lost_answers;
+mod mutes;
 mod polling;
 mod reactions;
 mod redelivery;

@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use roost_tests::{
-    Client, PATIENCE, Target, Tweet, User, expect_oracle, expect_timeline, ids, in_parallel,
-    newest_first, throughout,
+    Client, PATIENCE, Target, Tweet, User, eventually, expect_oracle, expect_timeline, ids,
+    in_parallel, newest_first, throughout,
 };
 
 /// How fast a follower who reads has to see a tweet on a local cloud, in the median.
@@ -414,7 +414,7 @@ async fn timelines_are_what_the_tables_say() {
     let mut random = fastrand::Rng::new();
     let seed = random.get_seed();
     let steps: Vec<_> = (0..160)
-        .map(|_| (random.usize(0..10), random.usize(0..8), random.usize(0..7)))
+        .map(|_| (random.usize(0..14), random.usize(0..8), random.usize(0..7)))
         .collect();
 
     in_parallel(
@@ -424,9 +424,13 @@ async fn timelines_are_what_the_tables_say() {
             let user = &people[user];
             async move {
                 match action {
-                    0..4 => user.follow(other).await,
+                    0..4 => drop(user.follow_unless_blocked(other).await),
                     4 => user.unfollow(other).await,
                     5..9 => drop(user.post("something").await),
+                    9 => user.mute(other).await,
+                    10 => user.unmute(other).await,
+                    11 => user.block(other).await,
+                    12 => user.unblock(other).await,
                     _ => {
                         let tweet = user.post("a mistake").await;
                         user.delete(&tweet).await;
@@ -439,4 +443,8 @@ async fn timelines_are_what_the_tables_say() {
 
     println!("seed {seed}");
     expect_oracle(&tables, &people, 9, PATIENCE).await;
+    eventually(PATIENCE, "counts are the number of edges", || {
+        tables.expect_counted_edges(&people)
+    })
+    .await;
 }

@@ -52,8 +52,10 @@ impl Scene {
             other: people[2],
         };
         for author in [scene.author, scene.other] {
-            let follows = scene.stack.stores.follows();
-            let followed = follows.follow(Edge::new(scene.reader, author)).await;
+            let stores = &scene.stack.stores;
+            let (follows, relations) = (stores.follows(), stores.relations());
+            let edge = Edge::new(scene.reader, author);
+            let followed = follows.follow(edge, &relations).await;
             followed.expect("the table answers");
             scene.tweet(author, 60_000).await;
         }

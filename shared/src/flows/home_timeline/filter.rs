@@ -8,7 +8,7 @@ use crate::domain::{Entry, UserId};
 
 #[derive(Default)]
 pub(super) struct Filter {
-    /// Authors who were unfollowed, or whose account was deleted.
+    /// Authors who were unfollowed, muted or blocked, who blocked the reader, or whose account was deleted.
     hidden_authors: HashSet<UserId>,
 }
 
@@ -22,8 +22,12 @@ impl Filter {
         &self.hidden_authors
     }
 
+    pub(super) fn hides(&self, author: UserId) -> bool {
+        self.hidden_authors.contains(&author)
+    }
+
     pub(super) fn shows(&self, entry: &Entry) -> bool {
-        !self.hidden_authors.contains(&entry.author)
+        !self.hides(entry.author)
     }
 
     pub(super) fn apply(&self, mut candidates: Vec<Entry>) -> Vec<Entry> {

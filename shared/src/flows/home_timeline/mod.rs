@@ -33,6 +33,7 @@ use self::order::Order;
 pub use self::present::{Explanation, HomePage};
 pub use self::troubles::{Trouble, Troubles};
 use self::walk::Walk;
+use super::exclusions::Exclusions;
 use super::feeds::FeedReader;
 use super::reactions::MyReactions;
 use super::rebuild::Rebuilds;
@@ -58,6 +59,7 @@ pub struct HomeTimelines {
     timelines: Timelines,
     hidden: Hidden,
     strangers: Strangers,
+    exclusions: Exclusions,
     rebuilds: Rebuilds,
     fills: EventStream,
     feeds: FeedReader,
@@ -76,6 +78,7 @@ impl HomeTimelines {
             timelines: Timelines::new(roost)?,
             hidden: Hidden::new(roost)?,
             strangers: Strangers::new(roost)?,
+            exclusions: Exclusions::new(roost)?,
             rebuilds: Rebuilds::new(roost)?,
             fills: EventStream::new(roost, Stream::TimelineFills)?,
             feeds: FeedReader::new(roost)?,

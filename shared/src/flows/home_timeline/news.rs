@@ -61,13 +61,14 @@ impl HomeTimelines {
         let opening = self.try_open(me, extent, deadline).await.ok()?;
         let Opening {
             list: CachedList::Read(list),
-            celebs: Some(celebs),
-            hidden,
+            celebs: Some(mut celebs),
+            hidden: Some(hidden),
             ..
         } = opening
         else {
             return None;
         };
+        celebs.retain(|author| !hidden.contains(author));
         let pushed = list.entries.iter().filter(|entry| entry.tweet > since);
         let pushed: Vec<Entry> = pushed.copied().collect();
         let (feeds, invisible) = tokio::join!(

@@ -13,8 +13,8 @@ use crate::stores::timelines::{Extent, Opened};
 
 pub(super) struct Opening {
     pub(super) list: CachedList,
-    /// Authors that must not be shown.
-    pub(super) hidden: HashSet<UserId>,
+    /// Authors that must not be shown; `None` if neither Redis nor the tables told, so that nobody may be shown.
+    pub(super) hidden: Option<HashSet<UserId>>,
     /// Followed authors who are pulled; `None` if they have to be looked up.
     pub(super) celebs: Option<Vec<UserId>>,
     /// The newest tweet that was read before; `None` if that has to be looked up.
@@ -31,7 +31,8 @@ pub(super) enum CachedList {
 }
 
 impl HomeTimelines {
-    /// Never fails: without Redis, nothing is known, and everything is read from the tables.
+    /// Never fails: without Redis, everything is read from the tables. Without them, too, it is not known who must not be
+    /// shown.
     pub(super) async fn open(
         &self,
         me: UserId,
@@ -40,13 +41,17 @@ impl HomeTimelines {
         troubles: &mut Troubles,
     ) -> Opening {
         let opened = self.try_open(me, extent, deadline).await;
-        let opened = troubles.note(Trouble::TablesUnavailable, opened);
-        opened.unwrap_or_else(|| Opening {
+        if let Some(opening) = troubles.note(Trouble::TablesUnavailable, opened) {
+            return opening;
+        }
+        let excluded = in_time(deadline, Box::pin(self.exclusions.read(me))).await;
+        Opening {
             list: CachedList::Unreachable,
-            hidden: HashSet::new(),
+            // The tables name only people who are followed.
+            hidden: troubles.note(Trouble::TablesUnavailable, excluded),
             celebs: Some(Vec::new()),
             last_read: Some(ALL_KNOWN),
-        })
+        }
     }
 
     pub(super) async fn try_open(
@@ -62,16 +67,21 @@ impl HomeTimelines {
         let Opened {
             window,
             hidden,
+            excluded,
             celebs,
             last_read,
         } = opened;
+        let excluded = match excluded {
+            Some(excluded) => excluded,
+            None => in_time(deadline, Box::pin(self.exclusions.find(me))).await?,
+        };
         let list = match window {
             Window::Read(source) => CachedList::Read(source),
             Window::Missing | Window::Building => CachedList::Missing,
         };
         Ok(Opening {
             list,
-            hidden: hidden.authors,
+            hidden: Some(&hidden.authors | &excluded),
             celebs,
             last_read,
         })

@@ -61,9 +61,13 @@ impl Upwards<'_> {
         let opening = home
             .open(me, Extent::Whole, deadline, &mut self.troubles)
             .await;
-        let celebs = home
+        let Some(hidden) = opening.hidden else {
+            return Vec::new();
+        };
+        let mut celebs = home
             .celebs(me, opening.celebs, deadline, &mut self.troubles)
             .await;
+        celebs.retain(|author| !hidden.contains(author));
         let mut sources = Vec::new();
         let (mut read, mut unread) = (HashSet::new(), Vec::new());
         for (author, source) in home.feeds.newest(&celebs, NEWEST, deadline).await {
@@ -83,13 +87,13 @@ impl Upwards<'_> {
                     .troubles
                     .note(Trouble::TablesUnavailable, following)
                     .unwrap_or(unread);
-                unread.retain(|author| !read.contains(author));
+                unread.retain(|author| !read.contains(author) && !hidden.contains(author));
                 unread.push(me);
             }
         }
         sources.extend(self.tables_above(unread, above, count).await);
         let sources: Vec<Source> = sources.iter().map(|source| source.above(above)).collect();
-        let merged = merge(sources.iter(), NEWEST, &opening.hidden);
+        let merged = merge(sources.iter(), NEWEST, &hidden);
         merged.entries.into_iter().rev().take(count).collect()
     }
 

@@ -81,7 +81,11 @@ impl<'a> Walk<'a> {
         let opening = home
             .open(me, extent, walk.deadline, &mut walk.troubles)
             .await;
-        walk.filter.hide_authors(opening.hidden);
+        let Some(hidden) = opening.hidden else {
+            walk.list = Source::end();
+            return walk;
+        };
+        walk.filter.hide_authors(hidden);
         walk.last_read = home.last_read(me, opening.last_read, walk.deadline).await;
         let rebuilt = walk.use_list(opening.list, extent).await;
         walk.read_feeds(rebuilt.or(opening.celebs)).await;
@@ -199,7 +203,8 @@ impl<'a> Walk<'a> {
 
     async fn read_feeds(&mut self, celebs: Option<Vec<UserId>>) {
         let (home, me, deadline) = (self.home, self.me, self.deadline);
-        let celebs = home.celebs(me, celebs, deadline, &mut self.troubles).await;
+        let mut celebs = home.celebs(me, celebs, deadline, &mut self.troubles).await;
+        celebs.retain(|author| !self.filter.hides(*author));
         for (author, source) in home.feeds.newest(&celebs, self.below, deadline).await {
             if let Some(source) = self.troubles.note(Trouble::CelebritiesUnavailable, source) {
                 self.feeds.insert(author, source);
@@ -255,13 +260,16 @@ impl<'a> Walk<'a> {
                     .home
                     .open(self.me, extent, self.deadline, &mut self.troubles)
                     .await;
-                self.filter.hide_authors(opening.hidden);
+                self.filter
+                    .hide_authors(opening.hidden.into_iter().flatten());
                 self.use_list(opening.list, extent).await;
             }
             ListRest::Tables => {
                 // An author who has a feed among the sources is read there.
                 let mut authors = self.home.following.all(self.me).await?;
-                authors.retain(|author| !self.feeds.contains_key(author));
+                authors.retain(|author| {
+                    !self.feeds.contains_key(author) && !self.filter.hides(*author)
+                });
                 authors.push(self.me);
                 let below = self.list.floor.min(self.below);
                 let merge = TableMerge::new(self.home.tweets.clone(), authors, below, count);

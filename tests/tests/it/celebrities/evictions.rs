@@ -16,6 +16,8 @@ struct Scene {
     cache: Cache,
     star: User,
     normal: User,
+    /// Followed by the reader, who has muted them.
+    muted: User,
     reader: User,
 }
 
@@ -31,6 +33,7 @@ impl Scene {
         let of_everybody = [star, normal, reader].map(|user| {
             [
                 keys::user_counts(user.id),
+                keys::excluded(user.id),
                 keys::my_celebs(user.id),
                 keys::home_timeline(user.id),
             ]
@@ -124,6 +127,7 @@ async fn evicting_any_single_key_changes_nothing_a_reader_sees() {
         cache,
         star: roost.sign_up("star").await,
         normal: roost.sign_up("plain").await,
+        muted: roost.sign_up("muted").await,
         reader: roost.sign_up("reader").await,
     };
     let Scene {
@@ -138,6 +142,9 @@ async fn evicting_any_single_key_changes_nothing_a_reader_sees() {
         reader.follow(author).await;
         author.post_many(3, 1).await;
     }
+    reader.follow(&scene.muted).await;
+    reader.mute(&scene.muted).await;
+    scene.muted.post_many(3, 1).await;
     // The normal author, whom the reader follows, follows the star, too.
     normal.follow(star).await;
     expect_oracle(&scene.tables, [reader, normal], 50, PATIENCE).await;

@@ -5,6 +5,7 @@ mod lookups;
 mod pages;
 mod profiles;
 mod reactions;
+mod relations;
 mod relationships;
 pub(crate) mod requests;
 mod search;

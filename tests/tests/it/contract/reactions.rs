@@ -79,6 +79,22 @@ async fn reactions_to_what_is_no_tweet_are_refused() {
 }
 
 #[tokio::test]
+async fn a_blocked_person_cannot_like() {
+    let roost = Client::shared().await;
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
+    let tweet = ada.post("not for bob").await;
+    let block = format!("/v1/users/{}/block", bob.id);
+    ada.call(Method::PUT, &block).send().await.expect(204);
+    let like = format!("/v1/tweets/{}/like", tweet.id);
+    bob.call(Method::PUT, &like)
+        .send()
+        .await
+        .expect_problem(403);
+    ada.call(Method::DELETE, &block).send().await.expect(204);
+    bob.call(Method::PUT, &like).send().await.expect(204);
+}
+
+#[tokio::test]
 async fn the_callers_likes_are_listed_newest_like_first() {
     let roost = Client::shared().await;
     let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;

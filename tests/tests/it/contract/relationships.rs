@@ -1,12 +1,12 @@
 //! What the caller is to the people who are served, if the caller asks.
 
-use roost_tests::{Client, User};
+use roost_tests::{Client, Method, User};
 use serde_json::{Value, json};
 
 use super::assert_user;
 
 fn relationship(following: bool, followed_by: bool) -> Value {
-    json!({ "following": following, "followed_by": followed_by })
+    json!({ "following": following, "followed_by": followed_by, "muting": false, "blocking": false })
 }
 
 /// Every address that serves this user, with what is asked of it.
@@ -67,6 +67,23 @@ async fn a_relationship_is_told_wherever_people_are_served() {
         let lists = usize::from(following) + usize::from(followed_by);
         assert_eq!(served, 4 + lists, "{}", other.handle);
     }
+}
+
+#[tokio::test]
+async fn a_relationship_tells_of_mutes_and_blocks() {
+    let roost = Client::shared().await;
+    let [me, star] = roost.sign_up_each(["me", "star"]).await;
+    let relate = async |method: Method, relation: &str| {
+        let path = format!("/v1/users/{}/{relation}", star.id);
+        me.call(method, &path).send().await.expect(204);
+        let path = format!("/v1/users/{}?expand=relationship", star.id);
+        let seen = me.get(&path).await.expect(200).json()["relationship"].clone();
+        (seen["muting"] == true, seen["blocking"] == true)
+    };
+    assert_eq!(relate(Method::PUT, "mute").await, (true, false));
+    assert_eq!(relate(Method::PUT, "block").await, (true, true));
+    assert_eq!(relate(Method::DELETE, "mute").await, (false, true));
+    assert_eq!(relate(Method::DELETE, "block").await, (false, false));
 }
 
 #[tokio::test]

@@ -175,6 +175,7 @@ fn what_outlives_the_stack_is_taken_back_if_its_first_deployment_fails() {
         "UsersTable",
         "FollowersTable",
         "FollowingTable",
+        "RelationsTable",
         "TweetsTable",
     ];
     for name in kept.iter().chain(&["UserPool", "DataKey", "FailedBatches"]) {

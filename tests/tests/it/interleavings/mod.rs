@@ -7,9 +7,11 @@
 //! The tables have no streams here. With streams, the local cloud would deliver a tweet that a race lost once more, and
 //! the test would not notice the loss.
 
+mod blocks;
 mod deletes;
 mod fills;
 mod follows;
+mod mutes;
 mod rebuilds;
 
 use std::collections::BTreeMap;
@@ -96,7 +98,11 @@ impl World {
 
     async fn follow(&self, follower: &Person, followee: &Person) {
         let edge = Edge::new(follower.id, followee.id);
-        let followed = self.stores.follows().follow(edge).await;
+        let followed = self
+            .stores
+            .follows()
+            .follow(edge, &self.stores.relations())
+            .await;
         followed.expect("the table answers");
     }
 

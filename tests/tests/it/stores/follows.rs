@@ -26,9 +26,10 @@ async fn follows_and_unfollows_of_one_edge_at_once_leave_both_tables_alike() {
     for round in 0..10 {
         let changes = (0..24).map(|n| {
             let (follows, edge) = (stores.follows(), Edge::new(follower, others[n % 3]));
+            let relations = stores.relations();
             async move {
                 if (n / 3 + round) % 2 == 0 {
-                    follows.follow(edge).await
+                    follows.follow(edge, &relations).await.map(drop)
                 } else {
                     follows.unfollow(edge).await.map(drop)
                 }
@@ -50,10 +51,10 @@ async fn the_last_of_follow_and_unfollow_holds_in_both_tables() {
         return;
     };
     let (ada, bob, follows) = (someone(), someone(), stores.follows());
-    let following = stores.following();
+    let (following, relations) = (stores.following(), stores.relations());
     let edge = Edge::new(ada, bob);
     for _ in 0..2 {
-        follows.follow(edge).await.expect("a follow");
+        follows.follow(edge, &relations).await.expect("a follow");
         assert_eq!(edge_in_both_tables(&stores, ada, bob).await, [true; 2]);
         assert_eq!(edge_in_both_tables(&stores, bob, ada).await, [false; 2]);
         assert!(following.contains(edge).await.expect("the table answers"));

@@ -6,11 +6,13 @@
 mod cards;
 mod celebs;
 mod counts;
+mod excluded;
 mod feeds;
 mod follows;
 mod hidden;
 mod identities;
 mod rate_limits;
+mod relations;
 mod table_merge;
 mod timelines;
 mod tweets;
@@ -29,8 +31,8 @@ use shared::platform::now_millis;
 use shared::stores::timelines::Extent;
 use shared::stores::users::{SignUp, UserRow};
 use shared::stores::{
-    Cards, Celebs, Counts, Feeds, Followers, Following, Follows, Hidden, IdempotencyKeys, Ids,
-    Timelines, Tweets, UserCounts, Users,
+    Cards, Celebs, Counts, Excluded, Feeds, Followers, Following, Follows, Hidden, IdempotencyKeys,
+    Ids, Relations, Timelines, Tweets, UserCounts, Users,
 };
 use shared::{Result, Roost};
 
@@ -46,7 +48,7 @@ pub(crate) struct Stores {
 
 impl Stores {
     /// `None` if tables or Redis are out of reach; then it says that the test is skipped.
-    async fn of_shared() -> Option<Self> {
+    pub(crate) async fn of_shared() -> Option<Self> {
         let client = Client::shared().await;
         let stack = client.target().stack.clone();
         Self::of(client, &stack).await
@@ -74,6 +76,7 @@ impl Stores {
             ("USERS_TABLE", table("users").as_str()),
             ("FOLLOWERS_TABLE", table("followers").as_str()),
             ("FOLLOWING_TABLE", table("following").as_str()),
+            ("RELATIONS_TABLE", table("relations").as_str()),
             ("TWEETS_TABLE", table("tweets").as_str()),
             ("REACTIONS_TABLE", table("reactions").as_str()),
             ("REACTORS_TABLE", table("reactors").as_str()),
@@ -121,6 +124,14 @@ impl Stores {
 
     pub(crate) fn hidden(&self) -> Hidden {
         self.make(Hidden::new)
+    }
+
+    pub(crate) fn excluded(&self) -> Excluded {
+        self.make(Excluded::new)
+    }
+
+    pub(crate) fn relations(&self) -> Relations {
+        self.make(Relations::new)
     }
 
     pub(crate) fn cards(&self) -> Cards {

@@ -1,0 +1,40 @@
+use shared::domain::{Relation, UserId};
+use shared::runtime::http::{self, HttpResponse, Request};
+use shared::runtime::people;
+use shared::stores::{Relations, Users};
+use shared::{Result, Roost};
+
+pub(crate) struct ListMutes {
+    relations: Relations,
+    users: Users,
+}
+
+impl http::Handler for ListMutes {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            relations: Relations::new(roost)?,
+            users: Users::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        people::related(&self.users, &self.relations, Relation::Mute, me, request).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shared::domain::Relation;
+    use shared::domain::relation::RelationCursor;
+    use shared::runtime::http::{self, test};
+
+    const EVENT: &str = include_str!("../../../events/list-mutes.json");
+
+    #[test]
+    fn the_event_asks_for_a_page_behind_a_cursor() {
+        let request = test::request(EVENT);
+        assert_eq!(http::page_size(&request).expect("a limit").get(), 10);
+        let cursor = http::cursor_text(&request).expect("a cursor");
+        assert!(RelationCursor::parse(Relation::Mute, cursor).is_ok());
+    }
+}
