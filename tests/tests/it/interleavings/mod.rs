@@ -10,6 +10,7 @@
 mod deletes;
 mod fills;
 mod follows;
+mod profiles;
 mod rebuilds;
 
 use std::collections::BTreeMap;
