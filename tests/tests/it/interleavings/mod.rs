@@ -12,6 +12,7 @@ mod deletes;
 mod fills;
 mod follows;
 mod mutes;
+mod profiles;
 mod rebuilds;
 
 use std::collections::BTreeMap;
