@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use roost_tests::{Function, Interleavings, Party, Race, events};
-use serde_json::Value;
+use serde_json::{Value, json};
 use shared::domain::Relation;
 
 use super::{Person, World, asks_key, expect_status, reading, report, shows};
 
-/// The party that mutes somebody, or does the opposite. `answered` becomes true at its end.
+/// The party that mutes somebody, or does the opposite. `answered` becomes true at its end, unless it gave up on Redis
+/// because it was held for too long.
 fn muting(
     request: &Arc<Function>,
     method: &str,
@@ -22,8 +23,7 @@ fn muting(
     let event = events::http_request(method, &path, &me.subject);
     Box::new(move || {
         let answer = request.invoke(event);
-        expect_status(&answer, 204);
-        answered.store(true, Ordering::SeqCst);
+        answered.store(answer["statusCode"] == json!(204), Ordering::SeqCst);
         answer
     })
 }
@@ -75,9 +75,12 @@ async fn expect_right_when_a_fill_meets(name: &str, method: &str) {
                 assert!(shows(&page, &reader), "after{}", race.trace());
             }
         };
-        world
+        let outcome = world
             .watched_race(&reader, &mut interleavings, contested, parties, right)
             .await;
+        if let Some(answer) = outcome.answers.get(1) {
+            expect_status(answer, 204);
+        }
     }
     report(&format!("a reader and {name}"), &interleavings, 10);
 }
