@@ -12,7 +12,8 @@ use super::{
     Person, World, asks_key, asks_table, delivering, expect_processed, expect_status, report, shows,
 };
 
-/// The party that blocks somebody. `answered` becomes true at its end.
+/// The party that blocks somebody. `answered` becomes true at its end, unless it gave up on Redis because it was held for
+/// too long.
 fn blocking(
     block_user: &Arc<Function>,
     blocker: &Person,
@@ -24,8 +25,7 @@ fn blocking(
     let event = events::http_request("PUT", &path, &blocker.subject);
     Box::new(move || {
         let answer = block_user.invoke(event);
-        expect_status(&answer, 204);
-        answered.store(true, Ordering::SeqCst);
+        answered.store(answer["statusCode"] == json!(204), Ordering::SeqCst);
         answer
     })
 }
@@ -52,8 +52,6 @@ async fn a_block_and_a_follow_in_every_order_leave_no_edge() {
             let answer = follow_user.invoke(request);
             if answer["statusCode"] == json!(204) {
                 expect_processed(&apply_follows.invoke(table_batch(&[&record])));
-            } else {
-                expect_status(&answer, 403);
             }
             answer
         });
@@ -78,6 +76,10 @@ async fn a_block_and_a_follow_in_every_order_leave_no_edge() {
         // Boxed, because all of it together is too large for the stack of a test.
         let race = world.watched_race(&blocked, &mut interleavings, contested, parties, away);
         let outcome = Box::pin(race).await;
+        if !answered.load(Ordering::SeqCst) {
+            assert!(outcome.answers.is_empty(), "no answer in{}", outcome.trace);
+            continue;
+        }
         for person in [&blocker, &blocked] {
             let id = person.id.get();
             let edges = (
@@ -88,7 +90,10 @@ async fn a_block_and_a_follow_in_every_order_leave_no_edge() {
         }
         match outcome.answers.get(1).map(|answer| &answer["statusCode"]) {
             Some(status) if *status == json!(204) => followed += 1,
-            Some(_) => refused += 1,
+            Some(status) => {
+                assert_eq!(*status, json!(403), "{}", outcome.trace);
+                refused += 1;
+            }
             None => {}
         }
     }
@@ -135,7 +140,13 @@ async fn a_block_and_a_fan_out_in_every_order_leave_no_ghost() {
         };
         // Boxed, because all of it together is too large for the stack of a test.
         let race = world.watched_race(&reader, &mut interleavings, contested, parties, no_ghost);
-        Box::pin(race).await;
+        let outcome = Box::pin(race).await;
+        if let Some(answer) = outcome.answers.first() {
+            expect_status(answer, 204);
+        }
+        if !answered.load(Ordering::SeqCst) {
+            continue;
+        }
         // Also without what the block itself hides.
         let ended = world.stores.relations();
         let ended = ended.remove(Relation::Block, author.id, reader.id).await;
