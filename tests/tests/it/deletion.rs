@@ -179,10 +179,16 @@ async fn an_account_with_5000_followers_and_2000_tweets_leaves_nothing_behind_al
     assert!(left.is_empty(), "{left:?}");
     for fan in &fans {
         eventually(PATIENCE, "counts know", || fan.expect_counts(0, 0)).await;
-        assert!(fan.newest().await.data.is_empty());
+        let left = fan.newest().await.data;
+        assert!(left.iter().all(|tweet| tweet.id == theirs.id), "{left:?}");
         assert_eq!(tables.relations_count(fan.id, "mutes").await, 0);
     }
     assert_eq!(tables.relations_count(blocker.id, "blocks").await, 0);
+    eventually(PATIENCE, "her like is not counted any more", || async {
+        let found = fans[0].tweet(theirs.id).await.like_count;
+        expect_equal("like_count", found, 0)
+    })
+    .await;
 }
 
 /// A function of this cloud that is given an event. Its write to this table is held, and so is everything that it asks
