@@ -329,6 +329,8 @@ class Verification:
             "ROOST_STACK": STACK,
             "ROOST_PATIENCE": PATIENCE,
             "ROOST_CELEBRITY_THRESHOLD": PARAMETERS["CelebrityThreshold"],
+            # What a test says is worth more than where it said it.
+            "RUST_BACKTRACE": "0",
         }
         # Of the whole workspace, so that cargo takes what `make test` has compiled.
         command = ["cargo", "test", "--workspace", "--test", "it", "--", "--show-output"]
