@@ -130,7 +130,7 @@ invoke: $(TOOLS) ## Send a function its event through `make watch` (FUNCTION=hom
 	@test -n "$(FUNCTION)" || { echo "which one? make invoke FUNCTION=home-timeline" >&2; exit 1; }
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo lambda invoke $(FUNCTION) --invoke-port $(WATCH_PORT) --data-file events/$(FUNCTION).json
 
-seed: ## Fill a running local cloud with people, follows and tweets
+seed: ## Fill a running local cloud with people, follows, tweets and reactions
 	@cargo run --quiet --package roost-tests --bin seed
 
 receipt: ## Show what became of a tweet's delivery on a running local cloud (TWEET=<id>)

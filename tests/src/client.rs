@@ -13,10 +13,11 @@ use tokio::time::sleep;
 
 use crate::cache::Cache;
 use crate::http::{Answer, Http};
+use crate::page::Profile;
 use crate::patience::in_parallel;
 use crate::tables::Tables;
 use crate::target::{Target, skip};
-use crate::user::{Profile, User};
+use crate::user::User;
 
 /// A deployment that goes on refusing is broken.
 const MOST_REFUSALS: usize = 20;

@@ -14,7 +14,7 @@ use crate::target::Target;
 pub struct StreamRecord(Value);
 
 impl StreamRecord {
-    fn new(kind: &str, table: &str, keys: &[(&str, u64)]) -> Self {
+    fn new(kind: &str, table: &str, keys: &[(&str, i64)]) -> Self {
         let id: String = (0..32).map(|_| fastrand::digit(16)).collect();
         let keys: Value = keys
             .iter()
@@ -39,6 +39,7 @@ impl StreamRecord {
 
     fn edge(kind: &str, follower: u64, followee: u64) -> Self {
         let keys = [("followee_id", followee), ("follower_id", follower)];
+        let keys = keys.map(|(name, id)| (name, id.cast_signed()));
         Self::new(kind, "followers", &keys)
     }
 
@@ -50,12 +51,24 @@ impl StreamRecord {
         Self::edge("REMOVE", follower, followee)
     }
 
+    fn tweet(kind: &str, shelf: i64, tweet: u64) -> Self {
+        let keys = [("author_id", shelf), ("tweet_id", tweet.cast_signed())];
+        Self::new(kind, "tweets", &keys)
+    }
+
+    /// A tweet or a repost.
     pub fn tweeted(author: u64, tweet: u64) -> Self {
-        Self::new(
-            "INSERT",
-            "tweets",
-            &[("author_id", author), ("tweet_id", tweet)],
-        )
+        Self::tweet("INSERT", author.cast_signed(), tweet)
+    }
+
+    /// A reply to somebody else. The table keeps it under the author's id with a minus sign.
+    pub fn replied(author: u64, reply: u64) -> Self {
+        Self::tweet("INSERT", -author.cast_signed(), reply)
+    }
+
+    /// Such a reply was deleted.
+    pub fn reply_deleted(author: u64, reply: u64) -> Self {
+        Self::tweet("REMOVE", -author.cast_signed(), reply)
     }
 }
 

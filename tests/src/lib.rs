@@ -31,6 +31,7 @@ pub mod events;
 mod function;
 mod http;
 mod local_cloud;
+mod page;
 mod patience;
 mod proxy;
 mod race;
@@ -46,6 +47,10 @@ pub use function::{Function, RedisProxy, body_of, page_ids};
 pub use http::{Answer, Http};
 pub use hyper::Method;
 pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox, field, is_request, signal};
+pub use page::{
+    HomePage, Listing, Parent, Profile, RepostedBy, Tweet, expect_timeline, ids, newest_first,
+    shown,
+};
 pub use patience::{
     PATIENCE, eventually, expect_equal, in_parallel, now_seconds, stretched, throughout,
 };
@@ -55,4 +60,4 @@ pub use redis_cluster::RedisCluster;
 pub use steps::{expect_followers, expect_oracle, expect_tier, given_reader};
 pub use tables::{Counts, TABLES, Tables, Tier};
 pub use target::{Endpoints, Target, skip};
-pub use user::{HomePage, Listing, Profile, Tweet, User, Walk, expect_timeline, ids, newest_first};
+pub use user::{User, Walk};

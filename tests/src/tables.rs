@@ -167,7 +167,6 @@ impl Tables {
             .unwrap_or_else(|e| panic!("{table} cannot be queried: {e:?}"))
     }
 
-    /// The tweets that an author has, newest first.
     /// How many likes of a tweet were counted.
     pub async fn likers_of(&self, tweet: u64) -> usize {
         let scan = self.dynamo.scan().table_name(self.table("reactors"));
@@ -187,6 +186,7 @@ impl Tables {
         of_tweet.count()
     }
 
+    /// The tweets and reposts that an author has, newest first. Replies to others are kept apart from them.
     pub async fn tweets_of(&self, author: u64) -> Vec<u64> {
         let mut tweets: Vec<_> = self
             .query("tweets", "author_id", author)
@@ -219,6 +219,12 @@ impl Tables {
     /// The oracle: the user's own tweets and those of everybody they follow and may be shown, newest first, without what
     /// they have hidden.
     pub async fn home_timeline_of(&self, user: u64) -> Vec<u64> {
+        let places = self.home_places_of(user).await.into_iter();
+        places.map(|(_, tweet)| tweet).collect()
+    }
+
+    /// The same with the place of each tweet, which is the id of a repost where it is there by one: place, then tweet.
+    pub async fn home_places_of(&self, user: u64) -> Vec<(u64, u64)> {
         let config = Config::from([
             ("FOLLOWING_TABLE", self.table("following").as_str()),
             ("RELATIONS_TABLE", self.table("relations").as_str()),
@@ -229,7 +235,10 @@ impl Tables {
         let oracle = Oracle::new(&roost).expect("a configuration");
         let entries = oracle.home_timeline(UserId::new(user), usize::MAX).await;
         let entries = entries.expect("the tables answer");
-        entries.iter().map(|entry| entry.tweet.get()).collect()
+        let places = entries.into_iter();
+        places
+            .map(|entry| (entry.tweet.get(), entry.shown().tweet.get()))
+            .collect()
     }
 
     /// How many relations of a kind (`mutes`, `blocks`) somebody has made, as the limit counts them.
@@ -470,6 +479,26 @@ impl Tables {
             )
         };
         let batches = tweets
+            .chunks(BATCH)
+            .map(|batch| batch.iter().map(item).collect());
+        in_parallel(8, batches.map(|items| self.write("tweets", items))).await;
+    }
+
+    /// Reposts that nobody made: who, the repost's id, and the author and id of the original.
+    pub async fn add_reposts(&self, reposts: &[(u64, u64, u64, u64)]) {
+        let key = |author: u64, tweet: u64| {
+            Item::from([
+                ("author_id".to_owned(), number(author)),
+                ("tweet_id".to_owned(), number(tweet)),
+            ])
+        };
+        let item = |(reposter, repost, author, tweet): &(u64, u64, u64, u64)| {
+            let mut item = key(*reposter, *repost);
+            let original = AttributeValue::M(key(*author, *tweet));
+            item.insert("repost_of".to_owned(), original);
+            item
+        };
+        let batches = reposts
             .chunks(BATCH)
             .map(|batch| batch.iter().map(item).collect());
         in_parallel(8, batches.map(|items| self.write("tweets", items))).await;

@@ -1,134 +1,18 @@
-//! A person who uses Roost, and what they read.
-
-use std::collections::{BTreeMap, BTreeSet};
+//! A person who uses Roost, and what they do.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::Method;
-use serde::de::{DeserializeOwned, Error as _};
-use serde::{Deserialize, Deserializer};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::client::{Call, Client};
 use crate::http::Answer;
+use crate::page::{HomePage, Listing, Profile, Tweet, expect_timeline, newest_first};
 use crate::patience::{PATIENCE, eventually, expect_equal};
 
 /// More pages than any test's timeline has.
 const PAGE_LIMIT: usize = 2_000;
-
-fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    String::deserialize(deserializer)?
-        .parse()
-        .map_err(D::Error::custom)
-}
-
-fn optional_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    Option::<String>::deserialize(deserializer)?
-        .map(|text| text.parse().map_err(D::Error::custom))
-        .transpose()
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Tweet {
-    #[serde(deserialize_with = "id")]
-    pub id: u64,
-    #[serde(deserialize_with = "id")]
-    pub author_id: u64,
-    pub text: String,
-    pub created_at: String,
-    pub like_count: u64,
-    pub liked: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Profile {
-    #[serde(deserialize_with = "id")]
-    pub id: u64,
-    pub handle: String,
-    pub name: String,
-    pub created_at: String,
-    pub follower_count: i64,
-    pub following_count: i64,
-    pub is_celebrity: bool,
-}
-
-/// A page of followers, followed people or one author's tweets.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Listing<T> {
-    pub data: Vec<T>,
-    pub meta: ListingMeta,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub struct ListingMeta {
-    pub result_count: usize,
-    pub next_cursor: Option<String>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub struct HomePage {
-    pub data: Vec<Tweet>,
-    pub includes: Includes,
-    pub meta: HomeMeta,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub struct Includes {
-    pub users: Vec<Profile>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub struct HomeMeta {
-    pub result_count: usize,
-    #[serde(default, deserialize_with = "optional_id")]
-    pub newest_id: Option<u64>,
-    #[serde(default, deserialize_with = "optional_id")]
-    pub oldest_id: Option<u64>,
-    pub next_cursor: Option<String>,
-    pub complete: bool,
-}
-
-impl HomePage {
-    /// What holds on every page at any moment.
-    fn check(&self, limit: usize) {
-        assert!(
-            self.data.len() <= limit,
-            "a page of {} tweets, but {limit} were asked for",
-            self.data.len()
-        );
-        assert!(
-            self.data.windows(2).all(|pair| pair[0].id > pair[1].id),
-            "a page is not newest first, or has a duplicate: {:?}",
-            ids(&self.data)
-        );
-        assert_eq!(self.meta.result_count, self.data.len(), "result_count");
-        assert_eq!(
-            self.meta.newest_id,
-            self.data.first().map(|tweet| tweet.id),
-            "newest_id"
-        );
-        assert_eq!(
-            self.meta.oldest_id,
-            self.data.last().map(|tweet| tweet.id),
-            "oldest_id"
-        );
-        let authors: BTreeSet<_> = self.data.iter().map(|tweet| tweet.author_id).collect();
-        let included: BTreeSet<_> = self.includes.users.iter().map(|user| user.id).collect();
-        assert_eq!(
-            included, authors,
-            "includes.users are not the authors on the page"
-        );
-        assert_eq!(
-            included.len(),
-            self.includes.users.len(),
-            "an author is included twice"
-        );
-    }
-
-    pub fn has(&self, tweet: &Tweet) -> bool {
-        self.data.iter().any(|other| other.id == tweet.id)
-    }
-}
 
 #[derive(Clone, Debug)]
 pub struct User {
@@ -227,6 +111,17 @@ impl User {
             .read()
     }
 
+    pub async fn reply(&self, tweet: &Tweet, text: &str) -> Tweet {
+        self.try_reply(tweet.id, text).await.expect(201).read()
+    }
+
+    /// The answer to a reply to the tweet with this id.
+    pub async fn try_reply(&self, tweet: u64, text: &str) -> Answer {
+        let body = json!({ "text": text, "in_reply_to": tweet.to_string() });
+        let call = self.call(Method::POST, "/v1/tweets");
+        call.json(&body).send().await
+    }
+
     /// Posts `count` tweets, `width` at a time; newest first.
     pub async fn post_many(&self, count: usize, width: usize) -> Vec<Tweet> {
         let texts: Vec<_> = (0..count)
@@ -248,6 +143,14 @@ impl User {
 
     pub async fn unlike(&self, tweet: &Tweet) {
         self.react(Method::DELETE, tweet, "like").await;
+    }
+
+    pub async fn repost(&self, tweet: &Tweet) {
+        self.react(Method::PUT, tweet, "repost").await;
+    }
+
+    pub async fn unrepost(&self, tweet: &Tweet) {
+        self.react(Method::DELETE, tweet, "repost").await;
     }
 
     pub async fn hide(&self, tweet: &Tweet) {
@@ -359,6 +262,18 @@ impl User {
             .await
     }
 
+    /// The same with replies to others.
+    pub async fn tweets_and_replies(&self, limit: usize) -> Vec<Tweet> {
+        let path = format!("/v1/users/{}/tweets?include=replies", self.id);
+        self.list(&path, limit).await
+    }
+
+    /// The replies to a tweet, as this person sees them.
+    pub async fn replies_to(&self, tweet: &Tweet, limit: usize) -> Vec<Tweet> {
+        self.list(&format!("/v1/tweets/{}/replies", tweet.id), limit)
+            .await
+    }
+
     /// The people in one of this person's own lists, `mutes` or `blocks`.
     pub async fn related(&self, list: &str, limit: usize) -> Vec<Profile> {
         self.list(&format!("/v1/users/me/{list}"), limit).await
@@ -402,7 +317,8 @@ fn page_path(path: &str, limit: usize, cursor: Option<&str>) -> String {
     let cursor = cursor
         .map(|cursor| format!("&cursor={cursor}"))
         .unwrap_or_default();
-    format!("{path}?limit={limit}{cursor}")
+    let sign = if path.contains('?') { '&' } else { '?' };
+    format!("{path}{sign}limit={limit}{cursor}")
 }
 
 /// A walk down one home timeline, a page at a time.
@@ -411,6 +327,7 @@ pub struct Walk<'a> {
     user: &'a User,
     limit: usize,
     cursor: Option<String>,
+    /// The position of the last page's end.
     last_id: Option<u64>,
     /// Set by a page that was not full: nothing may come after it.
     short_page: Option<usize>,
@@ -430,12 +347,11 @@ impl Walk<'_> {
             self.pages < PAGE_LIMIT,
             "a walk does not end within {PAGE_LIMIT} pages"
         );
-        if let (Some(last), Some(first)) = (self.last_id, page.data.first()) {
+        if let (Some(last), Some(first)) = (self.last_id, page.meta.newest_id) {
             assert!(
-                first.id < last,
-                "page {} starts with {} after a page that ended with {last}",
-                self.pages,
-                first.id
+                first < last,
+                "page {} starts with {first} after a page that ended with {last}",
+                self.pages
             );
         }
         self.last_id = page.meta.oldest_id.or(self.last_id);
@@ -464,55 +380,4 @@ impl Walk<'_> {
         }
         Ok(page)
     }
-}
-
-pub fn newest_first(mut tweets: Vec<Tweet>) -> Vec<Tweet> {
-    tweets.sort_by_key(|tweet| std::cmp::Reverse(tweet.id));
-    tweets
-}
-
-pub fn ids(tweets: &[Tweet]) -> Vec<u64> {
-    tweets.iter().map(|tweet| tweet.id).collect()
-}
-
-/// Compares a timeline with what it should be, and says what is wrong in a line.
-pub fn expect_timeline(actual: &[Tweet], expected: &[u64]) -> Result<(), String> {
-    let actual = ids(actual);
-    if actual == expected {
-        return Ok(());
-    }
-    let mut seen = BTreeMap::new();
-    for id in &actual {
-        *seen.entry(*id).or_insert(0) += 1;
-    }
-    let some = |all: Vec<u64>| format!("{} {:?}", all.len(), &all[..all.len().min(5)]);
-    Err(format!(
-        "{} tweets, but {} were expected; missing: {}; not expected: {}; twice: {}{}",
-        actual.len(),
-        expected.len(),
-        some(
-            expected
-                .iter()
-                .copied()
-                .filter(|id| !seen.contains_key(id))
-                .collect()
-        ),
-        some(
-            seen.keys()
-                .copied()
-                .filter(|id| !expected.contains(id))
-                .collect()
-        ),
-        some(
-            seen.iter()
-                .filter(|(_, times)| **times > 1)
-                .map(|(id, _)| *id)
-                .collect()
-        ),
-        if actual.is_sorted_by(|a, b| a > b) {
-            ""
-        } else {
-            "; out of order"
-        },
-    ))
 }

@@ -13,10 +13,12 @@ from pathlib import Path
 # the same. The tests of these paths run on the local cloud.
 RARE = {
     ("AuditTimelinesFunction", "dynamodb:BatchGetItem", "reactions"): "reads reactions that the cache has lost",
+    ("AuditTimelinesFunction", "dynamodb:BatchGetItem", "relations"): "asks about blocks if a page has reposts",
     ("AuditTimelinesFunction", "dynamodb:BatchGetItem", "tweets"): "reads tweets that the cache has lost",
     ("AuditTimelinesFunction", "dynamodb:GetItem", "users"): "reads a marker that the cache has lost",
     ("AuditTimelinesFunction", "kinesis:PutRecords", "timeline-fills"): "rebuilds a list that is lost meanwhile",
     ("CountReactionsFunction", "dynamodb:BatchWriteItem", "reactions"): "removes likes of a tweet that went meanwhile",
+    ("CountReactionsFunction", "dynamodb:BatchWriteItem", "tweets"): "removes reposts of a tweet that went meanwhile",
     ("BlockUserFunction", "dynamodb:DeleteItem", "relations"): "takes a block back whose account went meanwhile",
     ("CountFollowsFunction", "kinesis:PutRecords", "celebrity-flag-changed"): "has counts cached later if the cache is down",
     ("FanOutTweetsFunction", "dynamodb:UpdateItem", "users"): "counts tweets a day, with TierPolicy load",
@@ -28,6 +30,7 @@ RARE = {
     ("MuteUserFunction", "dynamodb:DeleteItem", "relations"): "takes a mute back whose account went meanwhile",
     ("PostTweetFunction", "dynamodb:DeleteItem", "tweets"): "takes a tweet back whose account went meanwhile",
     ("PutMarkerFunction", "dynamodb:DeleteItem", "users"): "takes a marker back whose account went meanwhile",
+    ("RepostTweetFunction", "dynamodb:DeleteItem", "tweets"): "takes a repost back whose account went meanwhile",
     ("UpdateMeFunction", "kinesis:PutRecords", "celebrity-flag-changed"): "has a card forgotten later if the cache is down",
 }
 

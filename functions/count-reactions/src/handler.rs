@@ -1,21 +1,14 @@
 use std::collections::HashMap;
 
-use shared::domain::Entry;
+use shared::flows::counting::ReactionCounting;
 use shared::runtime::batch::{self, Consumer, TableRecord};
+use shared::stores::Reactions;
 use shared::stores::reactions::{Before, ReactionKey};
-use shared::stores::{ReactionCounters, Reactions, Reactors, TweetStats, Tweets};
 use shared::{Result, Roost};
-
-/// So many changes of a tweet's counter are followed by a note that there are reactions. The first would do, but a sandbox
-/// may die before it has written the note, and others may count meanwhile.
-const YOUNG: u64 = 64;
 
 pub(crate) struct CountReactions {
     reactions: Reactions,
-    counters: ReactionCounters,
-    tweets: Tweets,
-    stats: TweetStats,
-    reactors: Reactors,
+    counting: ReactionCounting,
 }
 
 impl Consumer for CountReactions {
@@ -25,10 +18,7 @@ impl Consumer for CountReactions {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             reactions: Reactions::new(roost)?,
-            counters: ReactionCounters::new(roost)?,
-            tweets: Tweets::new(roost)?,
-            stats: TweetStats::new(roost)?,
-            reactors: Reactors::new(roost)?,
+            counting: ReactionCounting::new(roost)?,
         })
     }
 
@@ -36,19 +26,8 @@ impl Consumer for CountReactions {
     /// harm, and a hundred changes of one like count as one.
     async fn handle(&self, records: &[TableRecord]) -> Result<()> {
         let changes = self.reactions.now(&changed(records)?).await?;
-        let counted = self.counters.apply(&changes).await?;
-        // They came in while their tweet was deleted.
-        self.reactions.erase(counted.gone).await?;
-        let tweets: Vec<Entry> = counted.tweets.into_iter().collect();
-        let counts = self.tweets.counts(&tweets).await?;
-        let young = counts.iter().filter(|(_, counts)| counts.version <= YOUNG);
-        self.reactors.note(young.map(|(tweet, _)| *tweet)).await?;
-        self.stats.set(&counts).await?;
-        tracing::info!(
-            reactions = changes.len(),
-            tweets = counts.len(),
-            "reactions counted"
-        );
+        let tweets = self.counting.count(&changes).await?;
+        tracing::info!(reactions = changes.len(), tweets, "reactions counted");
         Ok(())
     }
 }

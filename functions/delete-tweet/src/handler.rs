@@ -1,5 +1,6 @@
-use shared::domain::{Entry, TweetId, UserId};
+use shared::domain::{Entry, Kind, TweetId, UserId};
 use shared::runtime::http::{self, HttpResponse, Request};
+use shared::stores::tweets::Post;
 use shared::stores::{Cards, Tweets};
 use shared::{Error, Result, Roost};
 
@@ -18,7 +19,11 @@ impl http::Handler for DeleteTweet {
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let entry = Entry::new(TweetId::parse(http::path(request, "id"))?, me);
-        if self.tweets.delete(entry).await? {
+        let reply = Entry {
+            kind: Kind::Reply,
+            ..entry
+        };
+        if self.tweets.delete(entry).await? || self.tweets.delete(reply).await? {
             self.cards.bury(entry).await?;
         } else {
             self.bury_leftovers(entry).await?;
@@ -35,11 +40,15 @@ impl DeleteTweet {
     /// the index has forgotten it, only a cached copy is left to bury. In either case the stream's consumer buries it, too.
     /// An id that its real author uses later does not suffer: a tombstone counts only for the author whom it names.
     async fn bury_leftovers(&self, entry: Entry) -> Result<()> {
-        match self.tweets.author_of(entry.tweet).await? {
-            Some(author) if author != entry.author => {
+        match self.tweets.place_of(entry.tweet).await? {
+            Some(place) if place.author != entry.author => {
                 Err(Error::Forbidden("this is somebody else's tweet".to_owned()))
             }
-            Some(_) => self.cards.bury(entry).await,
+            Some(place) => match self.tweets.find_post(place).await? {
+                // It ends like any reaction, not here.
+                Some(Post::Repost(_)) => Ok(()),
+                _ => self.cards.bury(entry).await,
+            },
             None => self.cards.bury_if_cached(entry).await,
         }
     }

@@ -41,7 +41,12 @@ impl Consumer for FanOutTweets {
                 TweetEvent::TweetCreated {
                     tweet_id,
                     author_id,
-                } => self.created(Entry::new(tweet_id, author_id)).await?,
+                    repost_of,
+                } => {
+                    let entry = Entry::new(tweet_id, author_id);
+                    let entry = repost_of.map_or(entry, |original| entry.reposting(original));
+                    self.created(entry).await?;
+                }
                 TweetEvent::TweetDeleted {
                     tweet_id,
                     author_id,

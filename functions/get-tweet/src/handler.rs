@@ -1,5 +1,5 @@
 use serde::Serialize;
-use shared::domain::{Entry, SeenTweet, Tweet, TweetId, User, UserId};
+use shared::domain::{SeenTweet, Tweet, TweetId, User, UserId};
 use shared::flows::reactions::MyReactions;
 use shared::runtime::http::{self, HttpResponse, Includes, Request};
 use shared::stores::{Relations, Tweets, Users};
@@ -48,13 +48,11 @@ impl http::Handler for GetTweet {
 impl GetTweet {
     /// The tweet and its author.
     async fn find(&self, id: TweetId, me: UserId) -> Result<Option<(Tweet, User)>> {
-        // The index may not know a tweet yet that the caller posted a moment ago.
-        let author = self.tweets.author_of(id).await?.unwrap_or(me);
-        let (tweet, author) = tokio::try_join!(
-            self.tweets.find(Entry::new(id, author)),
-            self.users.find(author)
-        )?;
-        Ok(tweet.zip(author))
+        let places = self.tweets.places_of(id, me).await?;
+        let author = places.first().map_or(me, |place| place.author);
+        let (tweets, author) =
+            tokio::try_join!(self.tweets.get_many(&places), self.users.find(author))?;
+        Ok(tweets.into_iter().next().zip(author))
     }
 }
 

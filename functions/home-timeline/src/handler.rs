@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use serde::Serialize;
-use shared::domain::{Cursor, PageSize, SeenTweet, TweetId, UserId};
+use shared::domain::{Cursor, ListedTweet, PageSize, TweetId, UserId};
 use shared::flows::home_timeline::{Explanation, HomePage, HomeTimelines, Troubles};
 use shared::platform::metrics;
 use shared::runtime::http::{self, HttpResponse, Includes, Request, header};
@@ -22,7 +22,7 @@ struct Body {
 #[derive(Serialize)]
 struct Item {
     #[serde(flatten)]
-    tweet: SeenTweet,
+    tweet: ListedTweet,
     /// How it came here, if the client wants to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Explanation>,
@@ -128,7 +128,7 @@ impl Body {
         let oldest = page
             .tweets
             .last()
-            .map(|seen| seen.tweet.id)
+            .map(|listed| listed.place.tweet)
             .filter(|_| page.more);
         Self::new(page, explained, oldest, None)
     }
@@ -138,7 +138,7 @@ impl Body {
         let newest = page
             .tweets
             .first()
-            .map(|seen| seen.tweet.id)
+            .map(|listed| listed.place.tweet)
             .filter(|_| page.more);
         Self::new(page, explained, None, newest)
     }
@@ -156,8 +156,8 @@ impl Body {
         Self {
             meta: Meta {
                 result_count: page.tweets.len(),
-                newest_id: page.tweets.first().map(|seen| seen.tweet.id),
-                oldest_id: page.tweets.last().map(|seen| seen.tweet.id),
+                newest_id: page.tweets.first().map(|listed| listed.place.tweet),
+                oldest_id: page.tweets.last().map(|listed| listed.place.tweet),
                 next_cursor,
                 next_since_id,
                 caught_up: page.caught_up,

@@ -1,9 +1,10 @@
 use serde::Deserialize;
 use shared::domain::media::{Medium, UncheckedMedium};
-use shared::domain::{Entry, SeenTweet, Tweet, TweetId, TweetText, UserId};
-use shared::flows::reactions::MyReactions;
+use shared::domain::{Kind, Tweet, TweetId, TweetRef, TweetText, UserId};
+use shared::flows::reactions::{MyReactions, Targets};
 use shared::platform::now_millis;
 use shared::runtime::http::{self, HttpResponse, Request};
+use shared::stores::reacted::Marks;
 use shared::stores::tweets::Stored;
 use shared::stores::{Cards, IdempotencyKeys, Ids, Timelines, Tweets, Users};
 use shared::{Error, Result, Roost};
@@ -22,11 +23,13 @@ pub(crate) struct PostTweet {
     timelines: Timelines,
     cards: Cards,
     my_reactions: MyReactions,
+    targets: Targets,
 }
 
 #[derive(Deserialize)]
 struct Body {
     text: String,
+    in_reply_to: Option<String>,
     #[serde(default)]
     media: Vec<UncheckedMedium>,
 }
@@ -34,6 +37,7 @@ struct Body {
 /// What a request asks for.
 struct Post {
     text: TweetText,
+    in_reply_to: Option<TweetId>,
     media: Vec<Medium>,
     idempotency_key: Option<String>,
 }
@@ -48,11 +52,14 @@ impl http::Handler for PostTweet {
             timelines: Timelines::new(roost)?,
             cards: Cards::new(roost)?,
             my_reactions: MyReactions::new(roost)?,
+            targets: Targets::new(roost)?,
         })
     }
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
-        let (tweet, is_new) = self.store(me, &read(request)?).await?;
+        let post = read(request)?;
+        let parent = self.parent(me, &post).await?;
+        let (tweet, is_new) = self.store(me, &post, parent).await?;
         if !is_new {
             // It was shown when it was new, and may have been deleted since.
             return self.replay(me, tweet).await;
@@ -60,22 +67,21 @@ impl http::Handler for PostTweet {
         let ((), exists) = tokio::join!(self.show_to_author(&tweet), self.users.still_exists(me));
         if !exists? {
             // The account was deleted meanwhile, and its tweets perhaps before this one was stored.
-            let entry = Entry::new(tweet.id, me);
+            let entry = tweet.entry();
             self.tweets.delete(entry).await?;
             self.cards.bury_briefly(&[entry]).await?;
             return Err(Error::NoProfile);
         }
         tracing::info!(tweet_id = %tweet.id, "tweet posted");
-        // Nobody has had the time to like it.
-        let liked = false;
-        http::created(&SeenTweet { tweet, liked })
+        // Nobody has had the time to react to it.
+        http::created(&Marks::default().see(tweet))
     }
 }
 
 impl PostTweet {
     /// The answer to a key that was used before: the tweet as it is now, or as it was if it has been deleted.
     async fn replay(&self, me: UserId, tweet: Tweet) -> Result<HttpResponse> {
-        let now = self.tweets.find(Entry::new(tweet.id, me)).await?;
+        let now = self.tweets.find(tweet.entry()).await?;
         let seen = self
             .my_reactions
             .see(me, vec![now.unwrap_or(tweet)])
@@ -83,11 +89,29 @@ impl PostTweet {
         http::created(&seen.first())
     }
 
+    /// The tweet that is replied to.
+    async fn parent(&self, me: UserId, post: &Post) -> Result<Option<TweetRef>> {
+        match post.in_reply_to {
+            Some(parent) => {
+                let parent = self.targets.find(me, parent).await?;
+                Ok(Some(parent.reference()))
+            }
+            None => Ok(None),
+        }
+    }
+
     /// The tweet, and `true` if this request stored it.
-    async fn store(&self, me: UserId, post: &Post) -> Result<(Tweet, bool)> {
+    async fn store(
+        &self,
+        me: UserId,
+        post: &Post,
+        parent: Option<TweetRef>,
+    ) -> Result<(Tweet, bool)> {
         for _ in 0..ATTEMPTS {
             let id = TweetId::new(self.ids.next().await?);
-            let tweet = Tweet::new(id, me, post.text.clone()).with_media(post.media.clone());
+            let tweet = Tweet::new(id, me, post.text.clone())
+                .with_media(post.media.clone())
+                .replying_to(parent);
             let stored = match &post.idempotency_key {
                 None => self.tweets.store(&tweet).await?,
                 Some(key) => self.idempotency_keys.store_once(&tweet, key).await?,
@@ -109,9 +133,15 @@ impl PostTweet {
     /// Read your writes. The tweet is stored, so a cache that fails here must not fail the request: the fan-out
     /// delivers to the author as well.
     async fn show_to_author(&self, tweet: &Tweet) {
-        let (entry, me) = (Entry::new(tweet.id, tweet.author_id), [tweet.author_id]);
+        let (entry, me) = (tweet.entry(), [tweet.author_id]);
+        // A reply to somebody else is on nobody's home timeline, not even its author's.
+        let readers = if entry.kind == Kind::Reply {
+            &[]
+        } else {
+            &me[..]
+        };
         let shown = tokio::try_join!(
-            self.timelines.deliver(entry, &me, now_millis()),
+            self.timelines.deliver(entry, readers, now_millis()),
             self.cards.fill_tweets(std::slice::from_ref(tweet)),
         );
         if let Err(error) = shown {
@@ -123,6 +153,11 @@ impl PostTweet {
 fn read(request: &Request) -> Result<Post> {
     let body: Body = http::body(request)?;
     let text = TweetText::parse(body.text)?;
+    let in_reply_to = body
+        .in_reply_to
+        .as_deref()
+        .map(TweetId::parse)
+        .transpose()?;
     let media = Medium::parse_all(body.media)?;
     let idempotency_key = match request
         .headers()
@@ -139,6 +174,7 @@ fn read(request: &Request) -> Result<Post> {
     };
     Ok(Post {
         text,
+        in_reply_to,
         media,
         idempotency_key,
     })
@@ -155,7 +191,7 @@ mod tests {
     fn the_event_posts_a_text_once() {
         let post = read(&test::request(EVENT)).expect("a good request");
         assert_eq!(post.text.as_str(), "just setting up my roost");
-        assert_eq!(post.media.len(), 0);
+        assert_eq!((post.in_reply_to, post.media.len()), (None, 0));
         assert_eq!(post.idempotency_key.as_deref(), Some("first-tweet"));
     }
 

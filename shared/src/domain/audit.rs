@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Entry, TweetId, UserId};
+use super::{Entry, Origin, TweetId, UserId};
 
 /// What is wrong with a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,10 +34,11 @@ impl Difference {
         entries.map(|entry| entry.author).collect()
     }
 
-    /// Which tweets are concerned.
+    /// Which tweets are concerned, and which reposts.
     pub fn tweets(&self) -> Vec<TweetId> {
         let entries = self.missing.iter().chain(&self.ghosts);
-        entries.map(|entry| entry.tweet).collect()
+        let both = entries.flat_map(|entry| [entry.tweet, entry.shown().tweet]);
+        both.collect()
     }
 }
 
@@ -50,7 +51,7 @@ pub fn compare(page: &[Entry], truth: &[Entry], settled: TweetId, more: bool) ->
         .map_or(TweetId::new(0), |entry| entry.tweet);
     let counts = |entry: &&Entry| entry.tweet < settled && entry.tweet >= lowest;
     // How an entry came does not matter here.
-    let plain = |entry: &Entry| Entry::new(entry.tweet, entry.author);
+    let plain = |entry: &Entry| entry.by(Origin::default());
     let served: BTreeSet<Entry> = page.iter().filter(counts).map(plain).collect();
     let true_ones: BTreeSet<Entry> = truth.iter().filter(counts).map(plain).collect();
     Difference {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, FollowerRange, Tier, TweetId, UserId};
+use super::{Entry, FollowerRange, Tier, TweetId, TweetRef, UserId};
 
 /// On `tweet-created`, one author's events in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,6 +11,9 @@ pub enum TweetEvent {
     TweetCreated {
         tweet_id: TweetId,
         author_id: UserId,
+        /// The original, if it is a repost.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        repost_of: Option<TweetRef>,
     },
     TweetDeleted {
         tweet_id: TweetId,
@@ -23,6 +26,9 @@ pub enum TweetEvent {
 pub struct FanOutPage {
     pub tweet_id: TweetId,
     pub author_id: UserId,
+    /// The original, if it is a repost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repost_of: Option<TweetRef>,
     pub followers: FollowerRange,
     /// What the author was when the tweet's delivery began. No later step looks again.
     #[serde(default)]
@@ -35,7 +41,11 @@ pub struct FanOutPage {
 
 impl FanOutPage {
     pub const fn entry(&self) -> Entry {
-        Entry::new(self.tweet_id, self.author_id)
+        let entry = Entry::new(self.tweet_id, self.author_id);
+        match self.repost_of {
+            Some(original) => entry.reposting(original),
+            None => entry,
+        }
     }
 }
 

@@ -15,12 +15,13 @@ pub mod page;
 pub mod range;
 pub mod reaction;
 pub mod relation;
+pub mod repeats;
 pub mod tier;
 pub mod timeline;
 pub mod tweet;
 pub mod user;
 
-pub use entry::{Entry, Origin};
+pub use entry::{Entry, Kind, Origin, TweetRef};
 pub use https_url::HttpsUrl;
 pub use id::{IdMaker, Lane, TweetId, UserId};
 pub use media::Medium;
@@ -29,7 +30,7 @@ pub use range::FollowerRange;
 pub use reaction::{Reaction, ReactionState};
 pub use relation::Relation;
 pub use tier::Tier;
-pub use tweet::{ReactionCounts, SeenTweet, Tweet, TweetText};
+pub use tweet::{ListedTweet, ReactionCounts, RepostedBy, SeenTweet, Tweet, TweetText};
 pub use user::{
     AvatarUrl, Bio, DisplayName, Handle, HandlePrefix, ProfileChange, Relationship, User,
 };

@@ -6,8 +6,18 @@ use super::TweetId;
 pub enum Reaction {
     /// Counted, and shown to everybody as a number.
     Like,
+    /// Counted, and an item of its own in the timelines of the reader's followers.
+    Repost,
     /// Not interested: the tweet leaves the reader's own home timeline.
     Hide,
+    /// Counted. A reply is a tweet of its own, so nobody has to remember separately who replied to what.
+    Reply,
+}
+
+impl Reaction {
+    /// What a reader either does to a tweet or not, so that it has to be remembered.
+    pub const MARKS: [Self; 3] = [Self::Like, Self::Repost, Self::Hide];
+    pub const ALL: [Self; 4] = [Self::Like, Self::Repost, Self::Hide, Self::Reply];
 }
 
 /// One user's reaction to one tweet, as it is now.

@@ -10,8 +10,6 @@
 //! pushed before *w*, so it was posted before *w* was pushed, and that is at most [`LATE_MS`] after *w* was posted.
 //! Hence everything at least [`LATE_MS`] newer than the last entry of a window is inside the window.
 
-use std::collections::HashSet;
-
 use super::id::TIME_SHIFT;
 use super::{Entry, Origin, TweetId, UserId};
 
@@ -189,19 +187,19 @@ impl Window {
     }
 }
 
-/// All sources as one: newest first, each tweet once, only ids below `below`, none of a hidden author, and nothing
-/// under the highest floor.
+/// All sources as one: newest first, each entry once, only ids below `below`, only what the reader may see (`shows`), and
+/// nothing under the highest floor.
 pub fn merge<'a>(
     sources: impl Iterator<Item = &'a Source> + Clone,
     below: TweetId,
-    hidden: &HashSet<UserId>,
+    shows: &impl Fn(&Entry) -> bool,
 ) -> Source {
     let floor = sources
         .clone()
         .map(|source| source.floor)
         .max()
         .unwrap_or(ALL_KNOWN);
-    let mut entries = union(sources, below, hidden);
+    let mut entries = union(sources, below, shows);
     entries.retain(|entry| entry.tweet >= floor);
     Source { entries, floor }
 }
@@ -212,23 +210,23 @@ pub fn merge<'a>(
 pub fn target<'a>(
     sources: impl Iterator<Item = &'a Source>,
     below: TweetId,
-    hidden: &HashSet<UserId>,
+    shows: &impl Fn(&Entry) -> bool,
     count: usize,
 ) -> TweetId {
     let last = count
         .checked_sub(1)
-        .and_then(|last| union(sources, below, hidden).get(last).copied());
+        .and_then(|last| union(sources, below, shows).get(last).copied());
     last.map_or(ALL_KNOWN, |entry| entry.tweet)
 }
 
 fn union<'a>(
     sources: impl Iterator<Item = &'a Source>,
     below: TweetId,
-    hidden: &HashSet<UserId>,
+    shows: &impl Fn(&Entry) -> bool,
 ) -> Vec<Entry> {
     let mut entries: Vec<Entry> = sources
         .flat_map(|source| &source.entries)
-        .filter(|entry| entry.tweet < below && !hidden.contains(&entry.author))
+        .filter(|entry| entry.tweet < below && shows(entry))
         .copied()
         .collect();
     // What stands in two sources came by the first of its ways, whichever was read first.
@@ -410,7 +408,7 @@ mod tests {
             let merged = merge(
                 [of(&left, floors.0), of(&right, floors.1)].iter(),
                 TweetId::new(base + below),
-                &HashSet::from([UserId::new(hidden)]),
+                &|entry: &Entry| entry.author != UserId::new(hidden),
             );
             let floor = floors.0.max(floors.1);
             let expected: Vec<Entry> = (0..400_u64)
@@ -434,14 +432,14 @@ mod tests {
                 entries: ids.iter().filter(|id| **id >= floor).map(|id| entry(*id, 1)).collect(),
                 floor: TweetId::new(floor),
             };
-            let (nobody, all) = (HashSet::new(), NOTHING_KNOWN);
+            let (everybody, all) = (|_: &Entry| true, NOTHING_KNOWN);
             let read = [above(&left, floors.0), above(&right, floors.1)];
-            let target = target(read.iter(), all, &nobody, count).get();
+            let target = target(read.iter(), all, &everybody, count).get();
             // Only a source with a floor above the target is read on.
             let deeper = [above(&left, floors.0.min(target)), above(&right, floors.1.min(target))];
-            let page: Vec<Entry> = merge(deeper.iter(), all, &nobody).entries.into_iter().take(count).collect();
+            let page: Vec<Entry> = merge(deeper.iter(), all, &everybody).entries.into_iter().take(count).collect();
             let whole = [above(&left, 0), above(&right, 0)];
-            let expected: Vec<Entry> = merge(whole.iter(), all, &nobody).entries.into_iter().take(count).collect();
+            let expected: Vec<Entry> = merge(whole.iter(), all, &everybody).entries.into_iter().take(count).collect();
             prop_assert_eq!(page, expected);
         }
 
@@ -450,7 +448,7 @@ mod tests {
             let source = Source { entries: ids.iter().map(|id| entry(*id, 7)).collect(), floor: ALL_KNOWN };
             let (mut below, mut walked) = (NOTHING_KNOWN, Vec::new());
             loop {
-                let page = merge(std::iter::once(&source), below, &HashSet::new());
+                let page = merge(std::iter::once(&source), below, &|_: &Entry| true);
                 let Some(last) = page.entries.iter().take(size).next_back() else { break };
                 below = last.tweet;
                 walked.extend(page.entries.iter().take(size).map(|entry| entry.tweet.get()));

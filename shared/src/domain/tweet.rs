@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{Medium, TweetId, UserId};
+use super::{Entry, Kind, Medium, TweetId, TweetRef, UserId};
 use crate::{Error, Result};
 
 /// 1 to 280 characters as a reader counts them (grapheme clusters), not only white space. Kept exactly as sent.
@@ -51,6 +51,8 @@ pub struct Tweet {
     pub author_id: UserId,
     pub text: TweetText,
     pub created_at: String,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "parent")]
+    pub in_reply_to: Option<TweetRef>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<Medium>,
     #[serde(flatten)]
@@ -61,6 +63,8 @@ pub struct Tweet {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReactionCounts {
     pub like_count: u64,
+    pub reply_count: u64,
+    pub repost_count: u64,
     /// Grows with every change.
     #[serde(skip)]
     pub version: u64,
@@ -73,6 +77,7 @@ impl Tweet {
             author_id,
             text,
             created_at: id.created_at(),
+            in_reply_to: None,
             media: Vec::new(),
             counts: ReactionCounts::default(),
         }
@@ -81,6 +86,45 @@ impl Tweet {
     pub fn with_media(self, media: Vec<Medium>) -> Self {
         Self { media, ..self }
     }
+
+    pub fn replying_to(self, in_reply_to: Option<TweetRef>) -> Self {
+        Self {
+            in_reply_to,
+            ..self
+        }
+    }
+
+    /// Where it stands. A reply to somebody else is for those who look at the conversation; one to oneself goes on with a
+    /// thread and is a tweet like any other.
+    pub fn entry(&self) -> Entry {
+        let to_others = |parent: TweetRef| parent.author_id != self.author_id;
+        let kind = if self.in_reply_to.is_some_and(to_others) {
+            Kind::Reply
+        } else {
+            Kind::Tweet
+        };
+        Entry {
+            kind,
+            ..Entry::new(self.id, self.author_id)
+        }
+    }
+}
+
+/// What clients see of the tweet that is replied to.
+fn parent<S: serde::Serializer>(
+    parent: &Option<TweetRef>,
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Parent {
+        tweet_id: TweetId,
+        author_id: UserId,
+    }
+    let parent = parent.map(|parent| Parent {
+        tweet_id: parent.tweet_id,
+        author_id: parent.author_id,
+    });
+    parent.serialize(serializer)
 }
 
 /// A tweet as one reader sees it. This is what clients get.
@@ -90,6 +134,45 @@ pub struct SeenTweet {
     pub tweet: Tweet,
     /// `true` if this reader likes it.
     pub liked: bool,
+    /// `true` if this reader has reposted it.
+    pub reposted: bool,
+}
+
+/// A tweet at its place in a timeline. At the place of a repost stands its original.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ListedTweet {
+    #[serde(flatten)]
+    pub seen: SeenTweet,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reposted_by: Option<RepostedBy>,
+    /// What a cursor or a marker names: the tweet's id, or the repost's.
+    #[serde(skip)]
+    pub place: Entry,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RepostedBy {
+    pub user_id: UserId,
+    pub at: String,
+}
+
+impl ListedTweet {
+    pub fn new(place: Entry, seen: SeenTweet) -> Self {
+        let reposted_by = place.is_repost().then(|| RepostedBy {
+            user_id: place.author,
+            at: place.tweet.created_at(),
+        });
+        Self {
+            seen,
+            reposted_by,
+            place,
+        }
+    }
+
+    /// The people whom this item names: the author, and the one who reposted it.
+    pub fn people(&self) -> impl Iterator<Item = UserId> {
+        [self.seen.tweet.author_id, self.place.author].into_iter()
+    }
 }
 
 #[cfg(test)]

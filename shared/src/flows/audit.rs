@@ -93,11 +93,7 @@ impl Audit {
         }
         // Read after the page: what was deleted, unfollowed, muted, blocked or hidden before it was read must not be on it.
         let truth = self.oracle.home_timeline(user, size.get()).await?;
-        let served: Vec<Entry> = page
-            .tweets
-            .iter()
-            .map(|seen| Entry::new(seen.tweet.id, seen.tweet.author_id))
-            .collect();
+        let served: Vec<Entry> = page.tweets.iter().map(|listed| listed.place).collect();
         let settled = TweetId::first_at(now_millis().saturating_sub(SETTLED_MS));
         Ok(compare(&served, &truth, settled, page.more))
     }

@@ -43,6 +43,7 @@ impl FanOut {
         self.deliver(FanOutPage {
             tweet_id: entry.tweet,
             author_id: entry.author,
+            repost_of: entry.repost_of(),
             followers: FollowerRange::up_to(largest),
             tier: author.tier,
             epoch: author.epoch,

@@ -49,20 +49,14 @@ impl TweetLookup {
         let found = self.cached(ids).await;
         let unknown = ids.iter().filter(|id| !found.contains_key(id)).copied();
         let unknown: Vec<TweetId> = unknown.collect();
-        let entries: Vec<Entry> = stream::iter(unknown)
-            .map(async |id| {
-                let author = self.tweets.author_of(id).await?;
-                Ok::<_, crate::Error>(Entry::new(id, author.unwrap_or(me)))
-            })
+        let queries = unknown.len();
+        let places: Vec<Vec<Entry>> = stream::iter(unknown)
+            .map(async |id| self.tweets.places_of(id, me).await)
             .buffer_unordered(AT_ONCE)
             .try_collect()
             .await?;
-        self.complete(me, ids, found, &entries)
-            .await
-            .map(|found| FoundTweets {
-                queries: entries.len(),
-                ..found
-            })
+        let found = self.complete(me, ids, found, &places.concat()).await?;
+        Ok(FoundTweets { queries, ..found })
     }
 
     /// The tweets behind these entries. Their authors are known, so the index is not asked.
@@ -140,7 +134,7 @@ impl People {
     }
 
     async fn find(&self, ids: &BTreeSet<UserId>) -> Result<HashMap<UserId, User>> {
-        let (mut found, cache_answers) = match self.cards.fetch(&[], ids).await {
+        let (mut found, cache_answers) = match self.cards.fetch(&[], &[], ids).await {
             Ok(found) => (found.users, true),
             Err(error) => {
                 tracing::warn!(error = error.chain(), "people looked up without the cache");

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod cache_watch;
+pub mod counting;
 pub mod edges;
 pub mod erase;
 pub mod exclusions;
@@ -15,6 +16,8 @@ pub mod reactions;
 pub mod rebuild;
 pub mod relating;
 pub mod relationships;
+pub mod replies;
+pub mod reposts;
 pub mod strangers;
 pub mod table_merge;
 pub mod tiers;

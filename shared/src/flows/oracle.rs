@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::Result;
+use crate::domain::repeats::{NEIGHBOURS, without_repeats};
 use crate::domain::{Entry, Reaction, TweetId, UserId};
 use crate::platform::Roost;
 use crate::stores::tweets::{NEWEST, OLDEST};
@@ -32,28 +33,54 @@ impl Oracle {
         })
     }
 
-    /// The newest `count` tweets of somebody and of everybody they follow, without those whom they muted or who are on
-    /// either side of a block with them, and without tweets that they have hidden. Newest first.
+    /// The newest `count` tweets and reposts of somebody and of everybody they follow, without those whom they muted or who
+    /// are on either side of a block with them, by whomever they are reposted; without repeats of one tweet; and without
+    /// tweets that they have hidden. Newest first.
     pub async fn home_timeline(&self, user: UserId, count: usize) -> Result<Vec<Entry>> {
         let excluded = self.relations.excluded(user).await?;
         let mut authors = self.following.all(user).await?;
         authors.retain(|author| !excluded.contains(author));
         authors.push(user);
         let hidden = self.hidden(user).await?;
-        let enough = count.saturating_add(hidden.len());
+        let mut enough = count.saturating_add(hidden.len() + NEIGHBOURS);
+        loop {
+            let (mut entries, all) = self.newest(&authors, enough).await?;
+            entries.retain(|entry| !excluded.contains(&entry.shown().author));
+            let certain = if all {
+                entries.len()
+            } else {
+                // What lies below decides which of the last ones are repeats.
+                entries.len().saturating_sub(NEIGHBOURS)
+            };
+            let lowest = entries.get(certain).map(|entry| entry.tweet);
+            let mut shown = without_repeats(&entries);
+            shown.retain(|entry| lowest.is_none_or(|lowest| entry.tweet > lowest));
+            shown.retain(|entry| !hidden.contains(&entry.shown().tweet));
+            if all || shown.len() >= count {
+                shown.truncate(count);
+                return Ok(shown);
+            }
+            enough = enough.saturating_mul(2);
+        }
+    }
+
+    /// The newest entries of these authors, newest first, as far down as none is missing, and whether that is all. Of each
+    /// author at most `limit` are read.
+    async fn newest(&self, authors: &[UserId], limit: usize) -> Result<(Vec<Entry>, bool)> {
         let queries: Vec<_> = authors
-            .into_iter()
-            .map(|author| self.tweets.newest_entries(author, OLDEST, NEWEST, enough))
+            .iter()
+            .map(|author| self.tweets.newest_entries(*author, OLDEST, NEWEST, limit))
             .collect();
         let found: Vec<Vec<Entry>> = stream::iter(queries)
             .buffer_unordered(CONCURRENCY)
             .try_collect()
             .await?;
+        let cut = found.iter().filter(|entries| entries.len() >= limit);
+        let floor = cut.filter_map(|entries| entries.last()).max().copied();
         let mut entries = found.concat();
-        entries.retain(|entry| !hidden.contains(&entry.tweet));
+        entries.retain(|entry| floor.is_none_or(|floor| entry.tweet >= floor.tweet));
         entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.tweet));
-        entries.truncate(count);
-        Ok(entries)
+        Ok((entries, floor.is_none()))
     }
 
     async fn hidden(&self, user: UserId) -> Result<HashSet<TweetId>> {

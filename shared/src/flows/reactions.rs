@@ -1,18 +1,63 @@
 //! Reacting to tweets, and what a reader has reacted to.
 
+use std::collections::BTreeSet;
+
+use futures_util::future::try_join_all;
+
 use crate::domain::{Entry, Reaction, ReactionState, SeenTweet, Tweet, TweetId, UserId};
 use crate::platform::Roost;
 use crate::stores::cards::Authorship;
 use crate::stores::reacted::{self, Known, Marks};
+use crate::stores::tweets::Post;
 use crate::stores::{Cards, Reacted, Reactions, Relations, Tweets, Users};
 use crate::{Error, Result};
 
-/// Makes reactions.
-pub struct Reacting {
+/// Finds the tweet that somebody wants to react to.
+pub struct Targets {
     tweets: Tweets,
     cards: Cards,
-    users: Users,
     relations: Relations,
+}
+
+impl Targets {
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            tweets: Tweets::new(roost)?,
+            cards: Cards::new(roost)?,
+            relations: Relations::new(roost)?,
+        })
+    }
+
+    /// The tweet, unless there is none or its author has blocked `me`. The id of a repost leads to its original.
+    pub async fn find(&self, me: UserId, tweet: TweetId) -> Result<Entry> {
+        let found = self.place(me, tweet).await?;
+        let entry = found.ok_or_else(|| Error::NotFound(format!("there is no tweet {tweet}")))?;
+        self.relations.refuse_blocked(entry.author, me).await?;
+        Ok(entry)
+    }
+
+    /// Mostly the cache knows.
+    async fn place(&self, me: UserId, tweet: TweetId) -> Result<Option<Entry>> {
+        let cached = self.cards.author_of(tweet).await;
+        if let Ok(Authorship::Known(entry)) = cached {
+            return Ok(Some(entry));
+        }
+        let places = self.tweets.places_of(tweet, me).await?;
+        let posts = self.tweets.posts(&places).await?;
+        match posts.into_iter().next() {
+            Some(Post::Repost(repost)) => {
+                let original = repost.shown();
+                Ok(self.tweets.find(original).await?.map(|_| original))
+            }
+            found => Ok(found.map(|post| post.entry())),
+        }
+    }
+}
+
+/// Makes reactions.
+pub struct Reacting {
+    targets: Targets,
+    users: Users,
     reactions: Reactions,
     reacted: Reacted,
 }
@@ -20,10 +65,8 @@ pub struct Reacting {
 impl Reacting {
     pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
-            tweets: Tweets::new(roost)?,
-            cards: Cards::new(roost)?,
+            targets: Targets::new(roost)?,
             users: Users::new(roost)?,
-            relations: Relations::new(roost)?,
             reactions: Reactions::new(roost)?,
             reacted: Reacted::new(roost)?,
         })
@@ -31,29 +74,15 @@ impl Reacting {
 
     /// Makes it stand, for every page that is read from now on.
     pub async fn react(&self, me: UserId, reaction: Reaction, tweet: TweetId) -> Result<()> {
-        let entry = self.find(me, tweet).await?;
-        let entry = entry.ok_or_else(|| Error::NotFound(format!("there is no tweet {tweet}")))?;
-        self.relations.refuse_blocked(entry.author, me).await?;
+        let entry = self.targets.find(me, tweet).await?;
         let state = self.reactions.put(me, reaction, entry).await?;
         show(&self.reacted, me, state).await?;
         if !self.users.still_exists(me).await? {
             // The account was deleted meanwhile, and its reactions perhaps before this one was stored.
-            self.reactions.remove(me, reaction, tweet).await?;
+            self.reactions.remove(me, reaction, entry.tweet).await?;
             return Err(Error::NoProfile);
         }
         Ok(())
-    }
-
-    /// The tweet, if it exists. Mostly the cache knows.
-    async fn find(&self, me: UserId, tweet: TweetId) -> Result<Option<Entry>> {
-        let cached = self.cards.author_of(tweet).await;
-        if let Ok(Authorship::Known(author)) = cached {
-            return Ok(Some(Entry::new(tweet, author)));
-        }
-        // The index may not know a tweet yet that the caller posted a moment ago.
-        let author = self.tweets.author_of(tweet).await?.unwrap_or(me);
-        let entry = Entry::new(tweet, author);
-        Ok(self.tweets.find(entry).await?.map(|_| entry))
     }
 }
 
@@ -79,7 +108,11 @@ impl Retracting {
 }
 
 /// Tells the cache. If this fails, so does the request: a page would show what is not so. The client may ask again.
-async fn show(reacted: &Reacted, me: UserId, state: Option<ReactionState>) -> Result<()> {
+pub(super) async fn show(
+    reacted: &Reacted,
+    me: UserId,
+    state: Option<ReactionState>,
+) -> Result<()> {
     match state {
         Some(state) => reacted.note(me, state).await,
         None => Ok(()),
@@ -124,14 +157,18 @@ impl MyReactions {
         Ok(marks)
     }
 
+    /// What the reader thinks of the tweets that are shown at these places.
+    pub async fn to_entries(&self, me: UserId, places: &[Entry]) -> Result<Marks> {
+        let ids: BTreeSet<TweetId> = places.iter().map(|place| place.shown().tweet).collect();
+        let ids: Vec<TweetId> = ids.into_iter().collect();
+        self.to_tweets(me, &ids).await
+    }
+
     /// The tweets as this reader sees them.
     pub async fn see(&self, me: UserId, tweets: Vec<Tweet>) -> Result<Vec<SeenTweet>> {
         let ids: Vec<TweetId> = tweets.iter().map(|tweet| tweet.id).collect();
         let marks = self.to_tweets(me, &ids).await?;
-        let seen = tweets.into_iter().map(|tweet| SeenTweet {
-            liked: marks.liked.contains(&tweet.id),
-            tweet,
-        });
+        let seen = tweets.into_iter().map(|tweet| marks.see(tweet));
         Ok(seen.collect())
     }
 
@@ -144,12 +181,8 @@ impl MyReactions {
 
     async fn try_fill(&self, me: UserId) -> Result<()> {
         let token = self.reacted.begin_fill(me).await?;
-        let (likes, hides) = tokio::try_join!(
-            self.reactions.newest(me, Reaction::Like, reacted::MOST),
-            self.reactions.newest(me, Reaction::Hide, reacted::MOST)
-        )?;
-        self.reacted
-            .finish_fill(me, token, &[likes, hides].concat())
-            .await
+        let newest = Reaction::MARKS.map(|kind| self.reactions.newest(me, kind, reacted::MOST));
+        let newest = try_join_all(newest).await?;
+        self.reacted.finish_fill(me, token, &newest.concat()).await
     }
 }

@@ -5,6 +5,8 @@
 //! hide another author's tweet. Fills are `SET NX`, so a late fill cannot bring a deleted tweet back. A deleted account
 //! leaves tombstones for a moment, too, so that a late fill does not bring its card back.
 //!
+//! A repost has a card as well, which says no more than that it stands. It gets a tombstone when it is taken back.
+//!
 //! A profile can change. Whoever fills its card takes a token before the table is read ([`Cards::begin_fill`]), and
 //! whoever changes the profile deletes the token and the card afterwards ([`Cards::forget_users`]). So what was read
 //! before a change is never cached after it, even if Redis has lost everything in between.
@@ -19,7 +21,8 @@ use super::users::UserRow;
 use super::{FillToken, TweetStats, UserCounts, keys, tweet_stats, user_counts};
 use crate::Result;
 use crate::domain::{
-    AvatarUrl, Bio, DisplayName, Entry, Handle, Medium, Tweet, TweetId, TweetText, User, UserId,
+    AvatarUrl, Bio, DisplayName, Entry, Handle, Medium, Tweet, TweetId, TweetRef, TweetText, User,
+    UserId,
 };
 use crate::platform::Roost;
 use crate::platform::redis::{Redis, Script};
@@ -48,7 +51,12 @@ struct CachedTweet {
     text: TweetText,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     media: Vec<Medium>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    in_reply_to: Option<TweetRef>,
 }
+
+/// `tweet:{t}` of a repost that stands. It cannot be read as a tweet.
+const REPOST: &str = "repost";
 
 /// What `tweet:{t}` holds when its author deleted it. It is told from a tweet by its first bytes.
 fn tombstone(author: UserId) -> String {
@@ -96,10 +104,18 @@ impl Lookup {
     }
 }
 
+/// What the cache knows about a repost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Stands,
+    TakenBack,
+    Unknown,
+}
+
 /// What the cache knows about a tweet's author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authorship {
-    Known(UserId),
+    Known(Entry),
     /// Somebody deleted a tweet with this id. It was theirs if the id is not somebody else's.
     Deleted,
     Unknown,
@@ -107,16 +123,19 @@ pub enum Authorship {
 
 /// The cache's answer for one page.
 pub struct Found {
-    /// In the order of the entries asked for.
+    /// In the order of the tweets asked for.
     pub tweets: Vec<Lookup>,
+    /// In the order of the reposts asked for.
+    pub reposts: Vec<Standing>,
     pub users: HashMap<UserId, User>,
 }
 
 impl Found {
     /// What is found if the cache does not answer.
-    pub fn nothing(entries: &[Entry]) -> Self {
+    pub fn nothing(tweets: &[Entry], reposts: &[Entry]) -> Self {
         Self {
-            tweets: vec![Lookup::Unknown; entries.len()],
+            tweets: vec![Lookup::Unknown; tweets.len()],
+            reposts: vec![Standing::Unknown; reposts.len()],
             users: HashMap::new(),
         }
     }
@@ -131,27 +150,39 @@ impl Cards {
         })
     }
 
-    /// One round trip: the tweets of these entries and the cards of these users.
-    pub async fn fetch(&self, entries: &[Entry], users: &BTreeSet<UserId>) -> Result<Found> {
-        let tweets = entries
+    /// One round trip: these tweets, whether these reposts stand, and the cards of these users.
+    pub async fn fetch(
+        &self,
+        tweets: &[Entry],
+        reposts: &[Entry],
+        users: &BTreeSet<UserId>,
+    ) -> Result<Found> {
+        let texts = tweets
             .iter()
             .map(|entry| cmd("GET").arg(keys::tweet(entry.tweet)).take());
-        let stats = entries.iter().map(|entry| tweet_stats::read(entry.tweet));
+        let stats = tweets.iter().map(|entry| tweet_stats::read(entry.tweet));
+        let standing = reposts.iter().map(|entry| read_mark(entry.tweet));
         let profiles = users
             .iter()
             .map(|user| cmd("GET").arg(keys::profile(*user)).take());
         let counts = users.iter().map(|user| user_counts::read(*user));
-        let reads = tweets.chain(stats).chain(profiles).chain(counts);
+        let reads = texts.chain(stats).chain(standing);
+        let reads = reads.chain(profiles).chain(counts);
         let answers: Vec<Value> = self.redis.run(reads.collect::<Vec<_>>()).await?;
-        let (tweets, rest) = answers.split_at(entries.len());
-        let (stats, cards) = rest.split_at(entries.len());
+        let (texts, rest) = answers.split_at(tweets.len());
+        let (stats, rest) = rest.split_at(tweets.len());
+        let (standing, cards) = rest.split_at(reposts.len());
         let (profiles, counts) = cards.split_at(users.len());
         let users = users.iter().zip(profiles.iter().zip(counts));
+        let reposts = reposts.iter().zip(standing);
         Ok(Found {
-            tweets: entries
+            tweets: tweets
                 .iter()
-                .zip(tweets.iter().zip(stats))
+                .zip(texts.iter().zip(stats))
                 .map(|(entry, (value, stats))| read_tweet(*entry, value).counted(stats))
+                .collect(),
+            reposts: reposts
+                .map(|(entry, mark)| Standing::read(*entry, mark))
                 .collect(),
             users: users
                 .filter_map(|(id, (profile, counts))| Some((*id, read_user(*id, profile, counts)?)))
@@ -173,8 +204,7 @@ impl Cards {
             .iter()
             .zip(tweets.iter().zip(stats))
             .map(|(id, (value, stats))| {
-                let cached: CachedTweet = parse(value)?;
-                let tweet = Tweet::new(*id, cached.author_id, cached.text).with_media(cached.media);
+                let tweet = parse::<CachedTweet>(value)?.tweet(*id);
                 let counts = tweet_stats::counts(stats)?;
                 Some(Tweet { counts, ..tweet })
             });
@@ -201,7 +231,7 @@ impl Cards {
             .await?;
         let cached: Option<CachedTweet> = parse(&value);
         Ok(match (cached, value) {
-            (Some(cached), _) => Authorship::Known(cached.author_id),
+            (Some(cached), _) => Authorship::Known(cached.tweet(tweet).entry()),
             (None, Value::BulkString(bytes)) if bytes.first() == Some(&b'-') => Authorship::Deleted,
             _ => Authorship::Unknown,
         })
@@ -212,6 +242,7 @@ impl Cards {
             author_id: tweet.author_id,
             text: tweet.text.clone(),
             media: tweet.media.clone(),
+            in_reply_to: tweet.in_reply_to,
         };
         cmd("SET")
             .arg(keys::tweet(tweet.id))
@@ -222,20 +253,32 @@ impl Cards {
             .take()
     }
 
-    /// One round trip, without any text: which of these tweets have a tombstone.
-    pub async fn buried(&self, entries: &[Entry]) -> Result<HashSet<TweetId>> {
-        let reads = entries.iter().map(|entry| {
-            cmd("GETRANGE")
-                .arg(keys::tweet(entry.tweet))
-                .arg(0)
-                .arg(MARK_BYTES)
+    /// Remembers that these reposts stand, unless something is known about them already.
+    pub async fn fill_reposts(&self, reposts: &[Entry]) -> Result<()> {
+        let sets = reposts.iter().map(|repost| {
+            cmd("SET")
+                .arg(keys::tweet(repost.tweet))
+                .arg(REPOST)
+                .arg("NX")
+                .arg("EX")
+                .arg(about(TWEET_SECONDS))
                 .take()
         });
-        let marks: Vec<Vec<u8>> = self.redis.run(reads.collect::<Vec<_>>()).await?;
-        let buried = entries
-            .iter()
-            .zip(marks)
-            .filter(|(entry, mark)| *mark == tombstone(entry.author).into_bytes());
+        self.redis.tell(sets.collect::<Vec<_>>()).await
+    }
+
+    /// One round trip, without any text: which of these tweets and reposts have a tombstone. If the original has one, so
+    /// have its reposts.
+    pub async fn buried(&self, entries: &[Entry]) -> Result<HashSet<TweetId>> {
+        let both = |entry: &Entry| [*entry, entry.shown()];
+        let reads = entries.iter().flat_map(both);
+        let reads = reads.map(|entry| read_mark(entry.tweet));
+        let marks: Vec<Value> = self.redis.run(reads.collect::<Vec<_>>()).await?;
+        let (marks, _) = marks.as_chunks::<2>();
+        let buried = entries.iter().zip(marks).filter(|(entry, marks)| {
+            let mut pairs = both(entry).into_iter().zip(*marks);
+            pairs.any(|(entry, mark)| is_tombstone(entry, mark))
+        });
         Ok(buried.map(|(entry, _)| entry.tweet).collect())
     }
 
@@ -373,15 +416,45 @@ fn about(seconds: u64) -> u64 {
     seconds - fastrand::u64(..seconds / 10)
 }
 
+impl CachedTweet {
+    fn tweet(self, id: TweetId) -> Tweet {
+        Tweet::new(id, self.author_id, self.text)
+            .with_media(self.media)
+            .replying_to(self.in_reply_to)
+    }
+}
+
+/// The command that reads enough of `tweet:{t}` to know a tombstone.
+fn read_mark(tweet: TweetId) -> Cmd {
+    cmd("GETRANGE")
+        .arg(keys::tweet(tweet))
+        .arg(0)
+        .arg(MARK_BYTES)
+        .take()
+}
+
+fn is_tombstone(entry: Entry, value: &Value) -> bool {
+    matches!(value, Value::BulkString(bytes) if *bytes == tombstone(entry.author).into_bytes())
+}
+
+impl Standing {
+    fn read(repost: Entry, mark: &Value) -> Self {
+        match mark {
+            _ if is_tombstone(repost, mark) => Self::TakenBack,
+            Value::BulkString(bytes) if bytes == REPOST.as_bytes() => Self::Stands,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 /// What cannot be read counts as unknown: the tables know better.
 fn read_tweet(entry: Entry, value: &Value) -> Lookup {
-    if matches!(value, Value::BulkString(bytes) if *bytes == tombstone(entry.author).into_bytes()) {
+    if is_tombstone(entry, value) {
         return Lookup::Deleted;
     }
     match parse::<CachedTweet>(value) {
         Some(cached) if cached.author_id == entry.author => {
-            let tweet = Tweet::new(entry.tweet, entry.author, cached.text);
-            Lookup::Found(tweet.with_media(cached.media))
+            Lookup::Found(cached.tweet(entry.tweet))
         }
         _ => Lookup::Unknown,
     }

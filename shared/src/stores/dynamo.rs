@@ -37,6 +37,10 @@ pub(super) fn number(n: u64) -> AttributeValue {
     AttributeValue::N(n.to_string())
 }
 
+pub(super) fn signed(n: i64) -> AttributeValue {
+    AttributeValue::N(n.to_string())
+}
+
 pub(super) fn string(s: impl Into<String>) -> AttributeValue {
     AttributeValue::S(s.into())
 }

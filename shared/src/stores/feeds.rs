@@ -1,8 +1,8 @@
 //! The feeds of authors who are pulled: `user:{a}:tweets`, a sorted set of the newest tweets.
 //!
-//! The score is the tweet's time in milliseconds, which a double holds exactly, and the member is the id in fixed
-//! width; so Redis' order is the order of ids to the last bit. A member [`BOTTOM`] below all others says that the
-//! author has nothing older.
+//! The score is the tweet's time in milliseconds, which a double holds exactly, and the member begins with the id in fixed
+//! width; so Redis' order is the order of ids to the last bit. A repost's member goes on with its original. A member
+//! [`BOTTOM`] below all others says that the author has nothing older.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use redis::cmd;
 
 use super::{FillToken, keys};
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source};
-use crate::domain::{Entry, TweetId, UserId};
+use crate::domain::{Entry, TweetId, TweetRef, UserId};
 use crate::platform::Roost;
 use crate::platform::redis::{Redis, Script};
 use crate::{Error, Result};
@@ -21,6 +21,8 @@ const BOTTOM: &str = "bottom";
 static ADD: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/feed_add.lua")));
 static FILL: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("scripts/feed_fill.lua")));
+static REMOVE: LazyLock<Script> =
+    LazyLock::new(|| Script::new(include_str!("scripts/feed_remove.lua")));
 
 #[derive(Clone)]
 pub struct Feeds {
@@ -43,14 +45,12 @@ impl Feeds {
         self.redis.tell_script(&ADD, [call]).await
     }
 
+    /// Takes a tweet out, or a repost, whatever it was a repost of.
     pub async fn remove(&self, entry: Entry) -> Result<()> {
-        let remove = cmd("ZREM")
-            .arg(keys::feed(entry.author))
-            .arg(scored(entry).1)
-            .take();
-        self.redis
-            .tell([cmd("DEL").arg(keys::feed_fill(entry.author)).take(), remove])
-            .await
+        let (score, id) = scored(Entry::new(entry.tweet, entry.author));
+        let arguments = [score, id].map(String::into_bytes);
+        let call = (Self::keys(entry.author), arguments.to_vec());
+        self.redis.tell_script(&REMOVE, [call]).await
     }
 
     /// One round trip: of each author the newest tweets below an id. `None` if the feed is missing or keeps nothing
@@ -126,10 +126,28 @@ impl Feeds {
 }
 
 fn scored(entry: Entry) -> (String, String) {
-    (
-        entry.tweet.millis().to_string(),
-        format!("{:019}", entry.tweet.get()),
-    )
+    let mut member = format!("{:019}", entry.tweet.get());
+    if let Some(original) = entry.repost_of() {
+        let reply = if original.is_reply { "r" } else { "" };
+        member += &format!(":{}:{}{reply}", original.tweet_id, original.author_id);
+    }
+    (entry.tweet.millis().to_string(), member)
+}
+
+/// The other way round; `None` if it cannot be read.
+fn parse(member: &str, author: UserId) -> Option<Entry> {
+    let mut parts = member.splitn(3, ':');
+    let id = parts.next()?.parse().ok()?;
+    let entry = Entry::new(TweetId::new(id), author);
+    let (Some(tweet), Some(whose)) = (parts.next(), parts.next()) else {
+        return (member.len() == 19).then_some(entry);
+    };
+    let whose_id = whose.strip_suffix('r').unwrap_or(whose);
+    Some(entry.reposting(TweetRef {
+        tweet_id: TweetId::new(tweet.parse().ok()?),
+        author_id: UserId::new(whose_id.parse().ok()?),
+        is_reply: whose_id.len() < whose.len(),
+    }))
 }
 
 fn source(author: UserId, below: TweetId, members: &[String]) -> Result<Option<Source>> {
@@ -137,9 +155,11 @@ fn source(author: UserId, below: TweetId, members: &[String]) -> Result<Option<S
     let ids = &members[..members.len() - usize::from(all)];
     let mut entries = ids
         .iter()
-        .map(|id| id.parse().map(|id| Entry::new(TweetId::new(id), author)))
-        .collect::<Result<Vec<Entry>, _>>()
-        .map_err(Error::unreadable("a member of a feed"))?;
+        .map(|member| {
+            parse(member, author)
+                .ok_or_else(|| Error::unreadable("a member of a feed")(member.clone()))
+        })
+        .collect::<Result<Vec<Entry>>>()?;
     // Scores are milliseconds, so the first few may be of the same one as the cursor.
     entries.retain(|entry| entry.tweet < below);
     let floor = if all {
@@ -165,6 +185,17 @@ mod tests {
                 (score.parse::<f64>().expect("a number"), member)
             };
             prop_assert_eq!(key(a).partial_cmp(&key(b)), Some(a.cmp(&b)));
+        }
+
+        #[test]
+        fn a_repost_survives_its_member(id in 1_u64..1 << 63, of in 1_u64..1 << 63, author in 1_u64..1 << 63, is_reply: bool) {
+            let tweet = Entry::new(TweetId::new(id), UserId::new(1));
+            let original = TweetRef { tweet_id: TweetId::new(of), author_id: UserId::new(author), is_reply };
+            for entry in [tweet, tweet.reposting(original)] {
+                let (_, member) = scored(entry);
+                prop_assert_eq!(parse(&member, UserId::new(1)), Some(entry));
+                prop_assert!(member.starts_with(&scored(tweet).1));
+            }
         }
     }
 }

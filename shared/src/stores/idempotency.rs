@@ -29,7 +29,7 @@ struct KeyRow {
     pk: String,
     /// The tweet that this key made.
     tweet_id: u64,
-    /// Of its text and media.
+    /// Of its text, its media and what it replies to.
     digest: String,
     expires_at: u64,
 }
@@ -90,7 +90,8 @@ impl IdempotencyKeys {
             Some(before) if before.digest == row.digest => {
                 let id = TweetId::new(before.tweet_id);
                 let before = Tweet::new(id, tweet.author_id, tweet.text.clone());
-                Stored::Before(before.with_media(tweet.media.clone()))
+                let before = before.with_media(tweet.media.clone());
+                Stored::Before(before.replying_to(tweet.in_reply_to))
             }
             Some(_) => Stored::KeyReused,
         })
@@ -122,9 +123,13 @@ impl IdempotencyKeys {
 fn digest(tweet: &Tweet) -> String {
     let mut digest = Sha256::new_with_prefix(tweet.text.as_str());
     for medium in &tweet.media {
-        // No text has this byte, so no text can look like another one with media.
+        // No text has this byte or the next one, so no text can look like another one with media or a parent.
         digest.update([0xff]);
         digest.update(serde_json::to_vec(medium).unwrap_or_default());
+    }
+    if let Some(parent) = tweet.in_reply_to {
+        digest.update([0xfe]);
+        digest.update(parent.tweet_id.get().to_be_bytes());
     }
     let digest = digest.finalize();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()

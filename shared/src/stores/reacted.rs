@@ -1,7 +1,7 @@
 //! Which tweets a user has reacted to, as far as Redis knows: the hash `reacted:{u}`.
 //!
-//! It knows everything down to a floor for each kind of reaction (fields `l` and `h`); below, the table has to be asked. A
-//! field `l<tweet>` or `h<tweet>` holds the reaction's version, and whether it stands. Two write it: whoever reacts, if the
+//! It knows everything down to a floor for each kind of reaction (fields `l`, `r` and `h`); below, the table has to be
+//! asked. A field `l<tweet>`, `r<tweet>` or `h<tweet>` holds the reaction's version, and whether it stands. Two write it: whoever reacts, if the
 //! hash exists, and the reader who finds it missing. An older version never replaces a newer one.
 //!
 //! It is bounded: a user can react to any number of tweets, and the hash keeps the newest thousand of each kind.
@@ -13,7 +13,7 @@ use redis::cmd;
 
 use super::{FillToken, keys};
 use crate::Result;
-use crate::domain::{Reaction, ReactionState, TweetId, UserId};
+use crate::domain::{Reaction, ReactionState, SeenTweet, Tweet, TweetId, UserId};
 use crate::platform::Roost;
 use crate::platform::redis::{Redis, Script};
 
@@ -37,6 +37,7 @@ pub struct Reacted {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     pub liked: HashSet<TweetId>,
+    pub reposted: HashSet<TweetId>,
     pub hidden: HashSet<TweetId>,
 }
 
@@ -53,7 +54,9 @@ impl Marks {
     pub fn note(&mut self, state: ReactionState) {
         let marked = match state.reaction {
             Reaction::Like => &mut self.liked,
+            Reaction::Repost => &mut self.reposted,
             Reaction::Hide => &mut self.hidden,
+            Reaction::Reply => return,
         };
         if state.stands {
             marked.insert(state.tweet);
@@ -62,18 +65,30 @@ impl Marks {
         }
     }
 
+    /// The tweet as this user sees it.
+    pub fn see(&self, tweet: Tweet) -> SeenTweet {
+        SeenTweet {
+            liked: self.liked.contains(&tweet.id),
+            reposted: self.reposted.contains(&tweet.id),
+            tweet,
+        }
+    }
+
     pub fn extend(&mut self, other: Self) {
         self.liked.extend(other.liked);
+        self.reposted.extend(other.reposted);
         self.hidden.extend(other.hidden);
     }
 }
 
-const KINDS: [Reaction; 2] = [Reaction::Like, Reaction::Hide];
+const KINDS: [Reaction; 3] = Reaction::MARKS;
 
 const fn letter(reaction: Reaction) -> &'static str {
     match reaction {
         Reaction::Like => "l",
+        Reaction::Repost => "r",
         Reaction::Hide => "h",
+        Reaction::Reply => "a",
     }
 }
 
@@ -198,27 +213,23 @@ mod tests {
 
     #[test]
     fn without_a_floor_nothing_is_known() {
-        let answer = [None, None, Some(3), None];
+        let answer = [None, None, None, Some(3), None, None];
         assert_eq!(Known::read(&tweets(&[7]), &answer), Known::Nothing);
     }
 
     #[test]
     fn what_was_taken_back_does_not_stand_and_what_is_below_a_floor_is_unknown() {
-        // Likes are known from 10 on, hides all.
-        let answer = [
-            Some(10),
-            Some(0),
-            Some(3),
-            Some(2),
-            None,
-            None,
-            None,
-            Some(1),
-        ];
+        // Likes are known from 10 on, reposts and hides all.
+        let floors = [Some(10), Some(0), Some(0)];
+        let likes = [Some(3), Some(2), None];
+        let reposts = [None, Some(5), None];
+        let hides = [None, None, Some(1)];
+        let answer = [floors, likes, reposts, hides].concat();
         let Known::Marks { marks, unknown } = Known::read(&tweets(&[30, 20, 5]), &answer) else {
             panic!("there is a hash");
         };
         assert_eq!(marks.liked, tweets(&[30]).into_iter().collect());
+        assert_eq!(marks.reposted, tweets(&[20]).into_iter().collect());
         assert_eq!(marks.hidden, tweets(&[5]).into_iter().collect());
         assert_eq!(unknown, tweets(&[5]));
     }

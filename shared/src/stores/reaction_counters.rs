@@ -2,20 +2,19 @@
 //!
 //! Every like that is counted has a row in the `reactors` table ([`super::reactors`]), written in the same transaction as
 //! the counter on the tweet's row. A like that comes again finds its row and is left out. So the rows are what the counter
-//! counts, and it can be checked against them. Hidden tweets have rows, too, but no counter.
+//! counts, and it can be checked against them. Replies and reposts are counted in the same way. Hidden tweets have rows,
+//! too, but no counter.
 //!
 //! Many likes of one tweet share one change of its counter, so a viral tweet's row is written once for a hundred likes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{
-    AttributeValue, ConditionCheck, Delete, Put, TransactWriteItem, Update,
-};
+use aws_sdk_dynamodb::types::{ConditionCheck, Delete, Put, TransactWriteItem, Update};
 
-use super::dynamo::{self, failed, number, to_item};
-use super::reactions::{Change, ReactionKey};
-use super::reactors::ReactorKey;
+use super::dynamo::{self, failed, number, signed, to_item};
+use super::reactions::Change;
+use super::reactors::{Reactor, ReactorKey};
 use super::tweets::TweetKey;
 use crate::domain::{Entry, Reaction};
 use crate::platform::Roost;
@@ -37,10 +36,18 @@ pub struct ReactionCounters {
 /// What came of counting.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// The tweets that were liked or not any more.
+    /// The tweets to which somebody reacted, or not any more.
     pub tweets: BTreeSet<Entry>,
     /// Reactions to tweets that do not exist (any more).
-    pub gone: Vec<ReactionKey>,
+    pub gone: Vec<Change>,
+}
+
+/// How much the counters of one tweet change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Totals {
+    likes: i64,
+    replies: i64,
+    reposts: i64,
 }
 
 impl ReactionCounters {
@@ -71,7 +78,7 @@ impl ReactionCounters {
             if open.is_empty() {
                 break;
             }
-            let totals: Vec<(Entry, i64)> = sum(&open)
+            let totals: Vec<(Entry, Totals)> = sum(&open)
                 .into_iter()
                 .filter(|(tweet, _)| !gone.contains(tweet))
                 .collect();
@@ -113,7 +120,7 @@ impl ReactionCounters {
             gone.extend(missing);
             let is_lost = |change: &Change| change.stands && gone.contains(&change.tweet);
             let lost = open.iter().filter(|change| is_lost(change));
-            counted.gone.extend(lost.map(key));
+            counted.gone.extend(lost);
             open.retain(|change| !is_lost(change));
         }
         counted.tweets.retain(|tweet| !gone.contains(tweet));
@@ -125,16 +132,11 @@ impl ReactionCounters {
     }
 
     fn mark(&self, change: Change) -> Result<TransactWriteItem> {
-        let key = to_item(&ReactorKey::new(
-            change.reaction,
-            change.tweet.tweet,
-            change.user,
-        ))?;
         let build = failed::<aws_sdk_dynamodb::error::BuildError>;
         if change.stands {
             let put = Put::builder()
                 .table_name(&self.reactors)
-                .set_item(Some(key))
+                .set_item(Some(to_item(&Reactor::new(&change))?))
                 .condition_expression("attribute_not_exists(pk)")
                 .build()
                 .map_err(build("TransactWriteItems"))?;
@@ -142,16 +144,16 @@ impl ReactionCounters {
         }
         let delete = Delete::builder()
             .table_name(&self.reactors)
-            .set_key(Some(key))
+            .set_key(Some(to_item(&ReactorKey::new(&change))?))
             .condition_expression("attribute_exists(pk)")
             .build()
             .map_err(build("TransactWriteItems"))?;
         Ok(TransactWriteItem::builder().delete(delete).build())
     }
 
-    /// Changes the tweet's counter, or only makes sure that there is a tweet.
-    fn counter(&self, tweet: Entry, by: i64) -> Result<TransactWriteItem> {
-        if by == 0 {
+    /// Changes the tweet's counters, or only makes sure that there is a tweet.
+    fn counter(&self, tweet: Entry, by: Totals) -> Result<TransactWriteItem> {
+        if by == Totals::default() {
             let check = ConditionCheck::builder()
                 .table_name(&self.tweets)
                 .set_key(Some(to_item(&TweetKey::from(tweet))?))
@@ -163,9 +165,14 @@ impl ReactionCounters {
         let update = Update::builder()
             .table_name(&self.tweets)
             .set_key(Some(to_item(&TweetKey::from(tweet))?))
-            .update_expression("ADD like_count :by, count_version :one")
+            .update_expression(
+                "ADD like_count :likes, reply_count :replies, repost_count :reposts, \
+                 count_version :one",
+            )
             .condition_expression("attribute_exists(tweet_id)")
-            .expression_attribute_values(":by", AttributeValue::N(by.to_string()))
+            .expression_attribute_values(":likes", signed(by.likes))
+            .expression_attribute_values(":replies", signed(by.replies))
+            .expression_attribute_values(":reposts", signed(by.reposts))
             .expression_attribute_values(":one", number(1))
             .build()
             .map_err(failed("TransactWriteItems"))?;
@@ -173,19 +180,18 @@ impl ReactionCounters {
     }
 }
 
-fn key(change: &Change) -> ReactionKey {
-    ReactionKey::new(change.user, change.reaction, change.tweet.tweet)
-}
-
-/// What the likes add up to, per tweet.
-fn sum(changes: &[Change]) -> BTreeMap<Entry, i64> {
-    let mut totals = BTreeMap::new();
+/// What the changes add up to, per tweet.
+fn sum(changes: &[Change]) -> BTreeMap<Entry, Totals> {
+    let mut totals: BTreeMap<Entry, Totals> = BTreeMap::new();
     for change in changes {
-        *totals.entry(change.tweet).or_default() += match (change.reaction, change.stands) {
-            (Reaction::Like, true) => 1,
-            (Reaction::Like, false) => -1,
-            (Reaction::Hide, _) => 0,
-        };
+        let total = totals.entry(change.tweet).or_default();
+        let by = if change.stands { 1 } else { -1 };
+        match change.reaction {
+            Reaction::Like => total.likes += by,
+            Reaction::Reply => total.replies += by,
+            Reaction::Repost => total.reposts += by,
+            Reaction::Hide => {}
+        }
     }
     totals
 }
@@ -233,6 +239,7 @@ mod tests {
                 reaction: Reaction::Like,
                 tweet: Entry::new(TweetId::new(tweet), UserId::new(1)),
                 stands,
+                item: None,
             };
             unique.into_iter().map(like).collect()
         })
@@ -256,7 +263,7 @@ mod tests {
         #[test]
         fn likes_of_one_tweet_fill_transactions(count in 1..1_000_u64) {
             let likes: Vec<Change> = (0..count)
-                .map(|n| Change { user: UserId::new(n), reaction: Reaction::Like, tweet: Entry::new(TweetId::new(1), UserId::new(1)), stands: true })
+                .map(|n| Change { user: UserId::new(n), reaction: Reaction::Like, tweet: Entry::new(TweetId::new(1), UserId::new(1)), stands: true, item: None })
                 .collect();
             prop_assert_eq!(packed(&likes).len() as u64, count.div_ceil(99));
         }

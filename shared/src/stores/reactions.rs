@@ -1,7 +1,7 @@
 //! Who reacted to what: the `reactions` table, a row for each user, kind of reaction and tweet.
 //!
-//! The sort key is `like#<tweet id>` or `hide#<tweet id>`, with the id in nineteen digits. So the newest tweets that
-//! somebody liked are one query. A reaction that was taken back leaves its version for two days, so that what is cached of
+//! The sort key is `like#<tweet id>`, `repost#<tweet id>` or `hide#<tweet id>`, with the id in nineteen digits. So the newest
+//! tweets that somebody liked are one query. A reaction that was taken back leaves its version for two days, so that what is cached of
 //! it ([`super::reacted`]) can tell old from new; a time to live removes the row.
 //!
 //! The stream of this table feeds the counters ([`super::reaction_counters`]).
@@ -10,16 +10,22 @@ use std::collections::{HashMap, HashSet};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::{
+    ReturnValue, ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update,
+};
 use serde::{Deserialize, Serialize};
 
-use super::dynamo::{self, Item, failed, from_item, number, string, to_item};
-use crate::Result;
+use super::dynamo::{self, Item, failed, from_item, number, signed, string, to_item};
+use super::tweets::{TweetKey, Tweets};
 use crate::domain::{Entry, Reaction, ReactionState, TweetId, UserId};
 use crate::platform::{Roost, now_millis};
+use crate::{Error, Result};
 
 /// How long a reaction that was taken back is remembered: longer than anything is cached of it.
 const TAKEN_BACK_SECONDS: u64 = 2 * 24 * 3600;
+
+/// How often it is tried to take a repost back that somebody else changes at the same time.
+const ATTEMPTS: usize = 5;
 
 #[derive(Clone)]
 pub struct Reactions {
@@ -37,16 +43,21 @@ pub struct ReactionKey {
 /// What a record of the stream says of a row before its change: nothing, if there was none.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub struct Before {
-    author_id: Option<u64>,
+    author_id: Option<i64>,
+    repost_id: Option<u64>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 struct Row {
     #[serde(flatten)]
     key: ReactionKey,
-    author_id: u64,
+    /// The tweet's author, as in the tweet's key.
+    author_id: i64,
     liked_at: Option<u64>,
+    reposted_at: Option<u64>,
     hidden_at: Option<u64>,
+    /// The last repost that this was.
+    repost_id: Option<u64>,
     version: u64,
 }
 
@@ -55,8 +66,19 @@ struct Row {
 pub struct Change {
     pub user: UserId,
     pub reaction: Reaction,
+    /// What somebody reacted to.
     pub tweet: Entry,
     pub stands: bool,
+    /// What the reaction is, if it is an item of its own: the repost or the reply.
+    pub item: Option<TweetId>,
+}
+
+/// A repost that was made or taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reposted {
+    pub state: ReactionState,
+    /// The item in the timeline of the one who reposted.
+    pub repost: Entry,
 }
 
 /// A page of likes, newest like first.
@@ -76,7 +98,9 @@ pub struct LikeCursor {
 const fn prefix(reaction: Reaction) -> &'static str {
     match reaction {
         Reaction::Like => "like#",
+        Reaction::Repost => "repost#",
         Reaction::Hide => "hide#",
+        Reaction::Reply => "reply#",
     }
 }
 
@@ -84,11 +108,26 @@ const fn prefix(reaction: Reaction) -> &'static str {
 const fn since(reaction: Reaction) -> &'static str {
     match reaction {
         Reaction::Like => "liked_at",
+        Reaction::Repost => "reposted_at",
         Reaction::Hide => "hidden_at",
+        Reaction::Reply => "replied_at",
+    }
+}
+
+impl Change {
+    /// The repost, if it is one: the place in the timeline of the one who reposted.
+    pub fn repost(&self) -> Option<Entry> {
+        let item = self.item.filter(|_| self.reaction == Reaction::Repost);
+        item.map(|id| Entry::new(id, self.user))
     }
 }
 
 impl ReactionKey {
+    /// The row in which this reaction is remembered.
+    pub fn of(change: &Change) -> Self {
+        Self::new(change.user, change.reaction, change.tweet.tweet)
+    }
+
     pub fn new(user: UserId, reaction: Reaction, tweet: TweetId) -> Self {
         Self {
             user_id: user.get(),
@@ -98,7 +137,7 @@ impl ReactionKey {
 
     /// Of what kind it is, and to which tweet; `None` if that cannot be read.
     pub fn target(&self) -> Option<(Reaction, TweetId)> {
-        let mut kinds = [Reaction::Like, Reaction::Hide].into_iter();
+        let mut kinds = Reaction::MARKS.into_iter();
         kinds.find_map(|kind| {
             let id = self.reaction.strip_prefix(prefix(kind))?.parse().ok()?;
             Some((kind, TweetId::new(id)))
@@ -112,7 +151,9 @@ impl Row {
         Some(ReactionState {
             reaction,
             tweet,
-            stands: self.liked_at.is_some() || self.hidden_at.is_some(),
+            stands: [self.liked_at, self.reposted_at, self.hidden_at]
+                .iter()
+                .any(Option::is_some),
             version: self.version,
         })
     }
@@ -122,8 +163,9 @@ impl Row {
         Some(Change {
             user: UserId::new(self.key.user_id),
             reaction: state.reaction,
-            tweet: Entry::new(state.tweet, UserId::new(self.author_id)),
+            tweet: TweetKey::new(self.author_id, state.tweet).entry(),
             stands: state.stands,
+            item: self.repost_id.map(TweetId::new),
         })
     }
 }
@@ -151,7 +193,7 @@ impl Reactions {
             )
             .condition_expression("attribute_not_exists(#since)")
             .expression_attribute_values(":now", number(now_millis()))
-            .expression_attribute_values(":author", number(tweet.author.get()));
+            .expression_attribute_values(":author", signed(TweetKey::from(tweet).author_id()));
         self.update(
             update,
             ReactionKey::new(user, reaction, tweet.tweet),
@@ -176,6 +218,90 @@ impl Reactions {
             .expression_attribute_values(":later", number(expires_at));
         self.update(update, ReactionKey::new(user, reaction, tweet), reaction)
             .await
+    }
+
+    /// Makes a repost: the row that remembers it, and the repost itself among the tweets of the one who reposts. Changes
+    /// nothing if the user has reposted that tweet. `None` if the repost's id is in use.
+    pub async fn repost(
+        &self,
+        tweets: &Tweets,
+        repost: Entry,
+        original: Entry,
+    ) -> Result<Option<Reposted>> {
+        let key = ReactionKey::new(repost.author, Reaction::Repost, original.tweet);
+        let remember = Update::builder()
+            .table_name(&self.table)
+            .set_key(Some(to_item(&key)?))
+            .update_expression(
+                "SET reposted_at = :now, author_id = :author, repost_id = :id \
+                 REMOVE expires_at ADD version :one",
+            )
+            .condition_expression("attribute_not_exists(reposted_at)")
+            .expression_attribute_values(":now", number(now_millis()))
+            .expression_attribute_values(":author", signed(TweetKey::from(original).author_id()))
+            .expression_attribute_values(":id", number(repost.tweet.get()))
+            .expression_attribute_values(":one", number(1))
+            .build()
+            .map_err(failed("TransactWriteItems"))?;
+        let put = tweets.put_repost(repost)?;
+        let remember = TransactWriteItem::builder().update(remember).build();
+        let writes = vec![remember, put];
+        let refusals = dynamo::write_or_refusals(&self.client, writes, "making a repost").await?;
+        let stands = self.reposted(key).await?;
+        Ok(match refusals.as_deref() {
+            Some([remember, _]) if remember != dynamo::CONDITION_FAILED => None,
+            _ => stands,
+        })
+    }
+
+    /// Takes a repost back. Changes nothing if it does not stand; `None` if it never did.
+    pub async fn end_repost(
+        &self,
+        tweets: &Tweets,
+        user: UserId,
+        tweet: TweetId,
+    ) -> Result<Option<Reposted>> {
+        let key = ReactionKey::new(user, Reaction::Repost, tweet);
+        for _ in 0..ATTEMPTS {
+            let Some(before) = self.reposted(key.clone()).await? else {
+                return Ok(None);
+            };
+            if !before.state.stands {
+                return Ok(Some(before));
+            }
+            let forget = Update::builder()
+                .table_name(&self.table)
+                .set_key(Some(to_item(&key)?))
+                .update_expression("SET expires_at = :later REMOVE reposted_at ADD version :one")
+                .condition_expression("attribute_exists(reposted_at) AND repost_id = :id")
+                .expression_attribute_values(
+                    ":later",
+                    number(now_millis() / 1_000 + TAKEN_BACK_SECONDS),
+                )
+                .expression_attribute_values(":id", number(before.repost.tweet.get()))
+                .expression_attribute_values(":one", number(1))
+                .build()
+                .map_err(failed("TransactWriteItems"))?;
+            let forget = TransactWriteItem::builder().update(forget).build();
+            let writes = vec![forget, tweets.delete_repost(before.repost)?];
+            // Whether it was done now or by somebody else, the row says how it is.
+            dynamo::write_once(&self.client, writes, "taking a repost back").await?;
+        }
+        Err(Error::GaveUp("taking a repost back"))
+    }
+
+    /// What the row of a repost says.
+    async fn reposted(&self, key: ReactionKey) -> Result<Option<Reposted>> {
+        let rows = self.rows([key]).await?;
+        let row = rows.first();
+        Ok(row.and_then(|row| {
+            let repost = Entry::new(TweetId::new(row.repost_id?), UserId::new(row.key.user_id));
+            let original = row.change()?.tweet;
+            Some(Reposted {
+                state: row.state()?,
+                repost: repost.reposting(original.reference()),
+            })
+        }))
     }
 
     /// Carries out an update of one row. Gives what the row says then, whether or not it was changed now: if an answer was
@@ -243,9 +369,9 @@ impl Reactions {
 
     /// The user's reactions to these tweets, of every kind, in no order.
     pub async fn to_tweets(&self, user: UserId, tweets: &[TweetId]) -> Result<Vec<ReactionState>> {
-        let keys = tweets.iter().flat_map(|tweet| {
-            [Reaction::Like, Reaction::Hide].map(|kind| ReactionKey::new(user, kind, *tweet))
-        });
+        let keys = tweets
+            .iter()
+            .flat_map(|tweet| Reaction::MARKS.map(|kind| ReactionKey::new(user, kind, *tweet)));
         let rows = self.rows(keys).await?;
         Ok(rows.iter().filter_map(Row::state).collect())
     }
@@ -261,8 +387,9 @@ impl Reactions {
             Some(Change {
                 user: UserId::new(key.user_id),
                 reaction,
-                tweet: Entry::new(tweet, UserId::new(before.author_id?)),
+                tweet: TweetKey::new(before.author_id?, tweet).entry(),
                 stands: false,
+                item: before.repost_id.map(TweetId::new),
             })
         }));
         Ok(changes)
@@ -364,7 +491,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_key_names_its_reaction_and_its_tweet(user: u64, tweet in 0..1_u64 << 63) {
-            for kind in [Reaction::Like, Reaction::Hide] {
+            for kind in Reaction::MARKS {
                 let key = ReactionKey::new(UserId::new(user), kind, TweetId::new(tweet));
                 prop_assert_eq!(key.target(), Some((kind, TweetId::new(tweet))));
             }

@@ -14,7 +14,7 @@
 //!
 //! A list is short enough ([`Relation::MOST`]) to be read in one query and sorted by time here.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::BuildError;
@@ -233,6 +233,24 @@ impl Relations {
             let [mine, _] = sides(relation, owner, *other, 0);
             mine.key()
         });
+        let items = dynamo::get_many(&self.client, &self.table, keys.collect(), true).await?;
+        let rows = items
+            .into_iter()
+            .map(|item| from_item::<Row>("a relation", item));
+        rows.map(|row| row.map(|row| UserId::new(row.other_id)))
+            .collect()
+    }
+
+    /// Which of these people are on either side of a block with `me`. Reads two items for each.
+    pub async fn apart(&self, me: UserId, others: &BTreeSet<UserId>) -> Result<HashSet<UserId>> {
+        let keys = others
+            .iter()
+            .filter(|other| **other != me)
+            .flat_map(|other| {
+                let [mine, _] = sides(Relation::Block, me, *other, 0);
+                let [_, theirs] = sides(Relation::Block, *other, me, 0);
+                [mine.key(), theirs.key()]
+            });
         let items = dynamo::get_many(&self.client, &self.table, keys.collect(), true).await?;
         let rows = items
             .into_iter()

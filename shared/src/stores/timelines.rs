@@ -217,7 +217,7 @@ impl Timelines {
             let numbers = [CAP, SLACK].map(|number| number.to_string().into_bytes());
             (
                 vec![keys::home_timeline(*user), keys::hidden(*user)],
-                [vec![entry.to_bytes().to_vec()], numbers.to_vec()].concat(),
+                [vec![entry.to_bytes()], numbers.to_vec()].concat(),
             )
         });
         let inserted: Vec<usize> = self.redis.run_script(&INSERT, calls).await?;
@@ -242,7 +242,7 @@ impl Timelines {
         let arguments = vec![
             token.0.to_string().into_bytes(),
             milliseconds.to_string().into_bytes(),
-            ListEnd::Building(token.0).to_entry().to_bytes().to_vec(),
+            ListEnd::Building(token.0).to_entry().to_bytes(),
             self.ttl_seconds.to_string().into_bytes(),
         ];
         let begun: Vec<bool> = self
@@ -387,11 +387,10 @@ impl Timelines {
         to: Option<ListEnd>,
         entries: &[Entry],
     ) -> Result<bool> {
-        let bytes = |end: Option<ListEnd>| {
-            end.map_or_else(Vec::new, |end| end.to_entry().to_bytes().to_vec())
-        };
+        let bytes =
+            |end: Option<ListEnd>| end.map_or_else(Vec::new, |end| end.to_entry().to_bytes());
         let mut arguments = vec![bytes(from), CAP.to_string().into_bytes(), bytes(to)];
-        arguments.extend(entries.iter().map(|entry| entry.to_bytes().to_vec()));
+        arguments.extend(entries.iter().map(|entry| entry.to_bytes()));
         let keys = vec![keys::home_timeline(user), keys::hidden(user)];
         let changed: Vec<bool> = self.redis.run_script(&MERGE, [(keys, arguments)]).await?;
         Ok(changed == [true])

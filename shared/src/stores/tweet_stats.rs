@@ -39,6 +39,10 @@ impl TweetStats {
                 SECONDS.to_string(),
                 "like_count".to_owned(),
                 counts.like_count.to_string(),
+                "reply_count".to_owned(),
+                counts.reply_count.to_string(),
+                "repost_count".to_owned(),
+                counts.repost_count.to_string(),
             ];
             (
                 vec![keys::stats(*tweet)],
@@ -55,15 +59,17 @@ impl TweetStats {
 pub(super) fn read(tweet: TweetId) -> Cmd {
     cmd("HMGET")
         .arg(keys::stats(tweet))
-        .arg(&["version", "like_count"])
+        .arg(&["version", "like_count", "reply_count", "repost_count"])
         .take()
 }
 
 /// The answer to [`read`]; `None` if Redis does not know this tweet's counts.
 pub(super) fn counts(answer: &Value) -> Option<ReactionCounts> {
-    let (version, like_count) = connection::read(answer.clone()).ok()?;
+    let (version, like_count, reply_count, repost_count) = connection::read(answer.clone()).ok()?;
     Some(ReactionCounts {
         like_count,
+        reply_count,
+        repost_count,
         version,
     })
 }

@@ -1,13 +1,23 @@
 //! The `tweets` table, keyed by author so that an author's newest tweets can be read consistently.
+//!
+//! Reposts stand among the tweets of the one who reposts, because they go the same ways. Replies to others stand apart,
+//! under the author's id with a minus sign: no home timeline wants them, and somebody may write any number of them. A query
+//! that had to skip them would cost that author's followers more with each.
+
+use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::{
+    Delete, Put, ReturnValue, ReturnValuesOnConditionCheckFailure, TransactWriteItem,
+};
 use serde::{Deserialize, Serialize};
 
-use super::dynamo::{self, Item, failed, from_item, number, to_item};
-use crate::domain::{Entry, Medium, ReactionCounts, Tweet, TweetId, TweetText, UserId};
+use super::dynamo::{self, Item, failed, from_item, number, signed, to_item};
+use crate::domain::{
+    Entry, Kind, Medium, ReactionCounts, Tweet, TweetId, TweetRef, TweetText, UserId,
+};
 use crate::platform::Roost;
 use crate::{Error, Result};
 
@@ -21,17 +31,31 @@ pub struct Tweets {
 }
 
 /// The key of a tweet, and of the stream's records.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TweetKey {
-    author_id: u64,
+    /// Below zero for a reply to somebody else.
+    author_id: i64,
     tweet_id: u64,
+}
+
+/// What stands at a place in an author's timeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Post {
+    Tweet(Tweet),
+    Repost(Entry),
 }
 
 #[derive(Serialize, Deserialize)]
 struct TweetRow {
     #[serde(flatten)]
     key: TweetKey,
-    text: TweetText,
+    /// Absent from a repost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<TweetText>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    in_reply_to: Option<TweetKey>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    repost_of: Option<TweetKey>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     media: Vec<Medium>,
     /// The item of the ledger that holds this tweet's idempotency key, if it had one.
@@ -42,20 +66,35 @@ struct TweetRow {
     counts: CountColumns,
 }
 
-/// The attributes that count reactions to a tweet. Only [`super::ReactionCounters`] writes them.
-#[derive(Clone, Copy, Deserialize)]
+/// What an entry of a timeline is made of.
+#[derive(Deserialize)]
+struct EntryRow {
+    #[serde(flatten)]
+    key: TweetKey,
+    repost_of: Option<TweetKey>,
+}
+
+/// The attributes that count reactions to a tweet. Only [`super::ReactionCounters`] writes them. A count is below zero for
+/// a moment if a failed batch is processed again.
+#[derive(Clone, Copy, Default, Deserialize)]
 pub(super) struct CountColumns {
-    /// Below zero for a moment if a failed batch is processed again.
     #[serde(default)]
     like_count: i64,
+    #[serde(default)]
+    reply_count: i64,
+    #[serde(default)]
+    repost_count: i64,
     #[serde(default)]
     count_version: u64,
 }
 
 impl From<CountColumns> for ReactionCounts {
     fn from(columns: CountColumns) -> Self {
+        let shown = |count: i64| u64::try_from(count).unwrap_or(0);
         Self {
-            like_count: u64::try_from(columns.like_count).unwrap_or(0),
+            like_count: shown(columns.like_count),
+            reply_count: shown(columns.reply_count),
+            repost_count: shown(columns.repost_count),
             version: columns.count_version,
         }
     }
@@ -68,6 +107,16 @@ pub struct Remains {
     key: TweetKey,
     /// The idempotency key that made it.
     pub(super) ledger_pk: Option<String>,
+}
+
+impl EntryRow {
+    fn entry(self) -> Entry {
+        let entry = self.key.entry();
+        match self.repost_of {
+            Some(original) => entry.reposting(original.reference()),
+            None => entry,
+        }
+    }
 }
 
 impl Remains {
@@ -89,26 +138,91 @@ pub enum Stored {
 }
 
 impl TweetKey {
+    pub(super) const fn new(author_id: i64, tweet: TweetId) -> Self {
+        Self {
+            author_id,
+            tweet_id: tweet.get(),
+        }
+    }
+
     pub const fn entry(self) -> Entry {
-        Entry::new(TweetId::new(self.tweet_id), UserId::new(self.author_id))
+        self.reference().entry()
+    }
+
+    pub const fn reference(self) -> TweetRef {
+        TweetRef {
+            tweet_id: TweetId::new(self.tweet_id),
+            author_id: UserId::new(self.author_id.unsigned_abs()),
+            is_reply: self.author_id < 0,
+        }
+    }
+
+    /// The author's id as it stands in the key.
+    pub(super) const fn author_id(self) -> i64 {
+        self.author_id
     }
 }
 
 impl From<Entry> for TweetKey {
     fn from(entry: Entry) -> Self {
         Self {
-            author_id: entry.author.get(),
+            author_id: shelf(entry.author, entry.kind),
             tweet_id: entry.tweet.get(),
         }
     }
 }
 
-impl From<TweetRow> for Tweet {
-    fn from(row: TweetRow) -> Self {
-        let entry = row.key.entry();
-        Self {
-            counts: row.counts.into(),
-            ..Self::new(entry.tweet, entry.author, row.text).with_media(row.media)
+impl From<TweetRef> for TweetKey {
+    fn from(tweet: TweetRef) -> Self {
+        tweet.entry().into()
+    }
+}
+
+/// The partition in which an author's tweets of one kind are kept. Ids leave the top bit free.
+fn shelf(author: UserId, kind: Kind) -> i64 {
+    let author = author.get().cast_signed();
+    match kind {
+        Kind::Tweet | Kind::Repost(_) => author,
+        Kind::Reply => -author,
+    }
+}
+
+impl TweetRow {
+    fn post(self) -> Result<Post> {
+        let entry = self.key.entry();
+        if let Some(original) = self.repost_of {
+            return Ok(Post::Repost(entry.reposting(original.reference())));
+        }
+        let text = self
+            .text
+            .ok_or_else(|| Error::unreadable("a tweet")("it has no text".to_owned()))?;
+        let tweet = Tweet::new(entry.tweet, entry.author, text)
+            .with_media(self.media)
+            .replying_to(self.in_reply_to.map(TweetKey::reference));
+        Ok(Post::Tweet(Tweet {
+            counts: self.counts.into(),
+            ..tweet
+        }))
+    }
+}
+
+impl Post {
+    fn from_item(item: Item) -> Result<Self> {
+        from_item::<TweetRow>("a tweet", item)?.post()
+    }
+
+    pub fn tweet(self) -> Option<Tweet> {
+        match self {
+            Self::Tweet(tweet) => Some(tweet),
+            Self::Repost(_) => None,
+        }
+    }
+
+    /// Where it stands.
+    pub fn entry(&self) -> Entry {
+        match self {
+            Self::Tweet(tweet) => tweet.entry(),
+            Self::Repost(entry) => *entry,
         }
     }
 }
@@ -151,8 +265,34 @@ impl Tweets {
         }
     }
 
-    /// The author's tweet with this id.
+    /// For the transaction that makes a repost.
+    pub(super) fn put_repost(&self, repost: Entry) -> Result<TransactWriteItem> {
+        let put = Put::builder()
+            .table_name(&self.table)
+            .set_item(Some(repost_item(repost)?))
+            .condition_expression("attribute_not_exists(tweet_id)")
+            .build()
+            .map_err(failed("TransactWriteItems"))?;
+        Ok(TransactWriteItem::builder().put(put).build())
+    }
+
+    /// For the transaction that takes a repost back.
+    pub(super) fn delete_repost(&self, repost: Entry) -> Result<TransactWriteItem> {
+        let delete = Delete::builder()
+            .table_name(&self.table)
+            .set_key(Some(to_item(&TweetKey::from(repost))?))
+            .build()
+            .map_err(failed("TransactWriteItems"))?;
+        Ok(TransactWriteItem::builder().delete(delete).build())
+    }
+
+    /// The tweet with this id. A repost is none.
     pub async fn find(&self, entry: Entry) -> Result<Option<Tweet>> {
+        Ok(self.find_post(entry).await?.and_then(Post::tweet))
+    }
+
+    /// What the author has posted under this id.
+    pub async fn find_post(&self, entry: Entry) -> Result<Option<Post>> {
         let key = to_item(&TweetKey::from(entry))?;
         let request = self
             .client
@@ -161,12 +301,23 @@ impl Tweets {
             .set_key(Some(key))
             .consistent_read(true);
         let item = request.send().await.map_err(failed("GetItem"))?.item;
-        item.map(|item| from_item::<TweetRow>("a tweet", item).map(Tweet::from))
-            .transpose()
+        item.map(Post::from_item).transpose()
     }
 
-    /// Whose tweet this is. The index lags behind the table by a moment.
-    pub async fn author_of(&self, tweet: TweetId) -> Result<Option<UserId>> {
+    /// The places at which the tweet or repost with this id may stand: the one that the index knows, or else, because the
+    /// index lags behind the table by a moment, those at which `me` may just have posted it.
+    pub async fn places_of(&self, tweet: TweetId, me: UserId) -> Result<Vec<Entry>> {
+        let known = self.place_of(tweet).await?;
+        let own = Entry::new(tweet, me);
+        let reply = Entry {
+            kind: Kind::Reply,
+            ..own
+        };
+        Ok(known.map_or_else(|| vec![own, reply], |place| vec![place]))
+    }
+
+    /// Whose this is, and on which shelf. The index lags behind the table by a moment.
+    pub async fn place_of(&self, tweet: TweetId) -> Result<Option<Entry>> {
         let answer = self
             .client
             .query()
@@ -184,40 +335,53 @@ impl Tweets {
             .pop()
             .map(|item| from_item("a tweet key", item))
             .transpose()?;
-        Ok(key.map(|key| key.entry().author))
+        Ok(key.map(TweetKey::entry))
     }
 
-    /// The tweets behind these entries, in no order; deleted ones are left out.
+    /// The tweets behind these entries, in no order; deleted ones and reposts are left out.
     pub async fn get_many(&self, entries: &[Entry]) -> Result<Vec<Tweet>> {
-        let keys: Result<Vec<Item>> = entries
-            .iter()
-            .map(|entry| to_item(&TweetKey::from(*entry)))
-            .collect();
-        let items = dynamo::get_many(&self.client, &self.table, keys?, true).await?;
-        items
-            .into_iter()
-            .map(|item| from_item::<TweetRow>("a tweet", item).map(Tweet::from))
-            .collect()
+        let posts = self.posts(entries).await?.into_iter();
+        Ok(posts.filter_map(Post::tweet).collect())
     }
 
-    /// The author's tweets with ids in `(above, below)`, newest first.
+    /// What stands at these places, in no order; what is not there is left out.
+    pub async fn posts(&self, places: &[Entry]) -> Result<Vec<Post>> {
+        // A batch must not name an item twice.
+        let places: BTreeSet<(i64, u64)> = places
+            .iter()
+            .map(|entry| (shelf(entry.author, entry.kind), entry.tweet.get()))
+            .collect();
+        let keys = places.into_iter().map(|(author_id, tweet_id)| {
+            to_item(&TweetKey {
+                author_id,
+                tweet_id,
+            })
+        });
+        let keys: Result<Vec<Item>> = keys.collect();
+        let items = dynamo::get_many(&self.client, &self.table, keys?, true).await?;
+        items.into_iter().map(Post::from_item).collect()
+    }
+
+    /// What the author posted with ids below `below`, newest first: tweets and reposts. Replies to others are a kind of
+    /// their own.
     pub async fn newest(
         &self,
         author: UserId,
-        above: TweetId,
+        replies: bool,
         below: TweetId,
         limit: usize,
-    ) -> Result<Vec<Tweet>> {
-        let range = Range::new(author, above, below);
-        let attributes = "author_id, tweet_id, #text, media, like_count, count_version";
+    ) -> Result<Vec<Post>> {
+        let range = Range {
+            partition: shelf(author, if replies { Kind::Reply } else { Kind::Tweet }),
+            ..Range::new(author, OLDEST, below)
+        };
+        let attributes = "author_id, tweet_id, #text, media, in_reply_to, repost_of, like_count, \
+             reply_count, repost_count, count_version";
         let items = self.query(range.newest_first(), limit, attributes).await?;
-        items
-            .into_iter()
-            .map(|item| from_item::<TweetRow>("a tweet", item).map(Tweet::from))
-            .collect()
+        items.into_iter().map(Post::from_item).collect()
     }
 
-    /// Like [`Self::newest`], but only which tweets there are.
+    /// The author's tweets and reposts with ids in `(above, below)`, newest first.
     pub async fn newest_entries(
         &self,
         author: UserId,
@@ -229,7 +393,7 @@ impl Tweets {
         self.entries(range.newest_first(), limit).await
     }
 
-    /// The author's oldest tweets above an id, oldest first.
+    /// The author's oldest tweets and reposts above an id, oldest first.
     pub async fn oldest_entries(
         &self,
         author: UserId,
@@ -240,11 +404,12 @@ impl Tweets {
     }
 
     async fn entries(&self, range: Range, limit: usize) -> Result<Vec<Entry>> {
-        let items = self.query(range, limit, "author_id, tweet_id").await?;
-        items
+        let attributes = "author_id, tweet_id, repost_of";
+        let items = self.query(range, limit, attributes).await?;
+        let rows = items
             .into_iter()
-            .map(|item| from_item::<TweetKey>("a tweet key", item).map(TweetKey::entry))
-            .collect()
+            .map(|item| from_item::<EntryRow>("an entry", item));
+        rows.map(|row| row.map(EntryRow::entry)).collect()
     }
 
     async fn query(&self, range: Range, limit: usize, attributes: &str) -> Result<Vec<Item>> {
@@ -262,7 +427,7 @@ impl Tweets {
                 .key_condition_expression(
                     "author_id = :author AND tweet_id BETWEEN :first AND :last",
                 )
-                .expression_attribute_values(":author", number(range.author.get()))
+                .expression_attribute_values(":author", signed(range.partition))
                 .expression_attribute_values(":first", number(range.first))
                 .expression_attribute_values(":last", number(range.last))
                 .projection_expression(attributes)
@@ -283,17 +448,30 @@ impl Tweets {
         Ok(found)
     }
 
-    /// Some of an author's tweets, on their way out.
+    /// Some of what an author has posted, on its way out. None if nothing is left.
     pub async fn remains(&self, author: UserId, limit: usize) -> Result<Vec<Remains>> {
-        let (range, attributes) = (
-            Range::new(author, OLDEST, NEWEST),
-            "author_id, tweet_id, ledger_pk",
-        );
-        let items = self.query(range.newest_first(), limit, attributes).await?;
-        items
-            .into_iter()
-            .map(|item| from_item("a tweet's key", item))
-            .collect()
+        let attributes = "author_id, tweet_id, ledger_pk";
+        for kind in [Kind::Tweet, Kind::Reply] {
+            let range = Range {
+                partition: shelf(author, kind),
+                ..Range::new(author, OLDEST, NEWEST)
+            };
+            let items = self.query(range.newest_first(), limit, attributes).await?;
+            if !items.is_empty() {
+                let items = items.into_iter();
+                return items.map(|item| from_item("a tweet's key", item)).collect();
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Removes reposts whose original is gone.
+    pub async fn erase_reposts(&self, reposts: &[Entry]) -> Result<()> {
+        let mut deletes = Vec::with_capacity(reposts.len());
+        for repost in reposts {
+            deletes.push((self.table.clone(), to_item(&TweetKey::from(*repost))?));
+        }
+        dynamo::delete_many(&self.client, deletes).await
     }
 
     pub async fn erase(&self, tweets: &[Remains]) -> Result<()> {
@@ -304,13 +482,14 @@ impl Tweets {
         dynamo::delete_many(&self.client, deletes).await
     }
 
-    /// Deletes the author's tweet with this id, and says whether there was one.
+    /// Deletes the tweet at this place, and says whether there was one. A repost is no tweet, and stays.
     pub async fn delete(&self, entry: Entry) -> Result<bool> {
         let delete = self
             .client
             .delete_item()
             .table_name(&self.table)
             .set_key(Some(to_item(&TweetKey::from(entry))?))
+            .condition_expression("attribute_not_exists(repost_of)")
             .return_values(ReturnValue::AllOld);
         for attempt in 0..ATTEMPTS {
             dynamo::back_off(attempt).await;
@@ -321,6 +500,13 @@ impl Tweets {
                     if error
                         .as_service_error()
                         .is_some_and(DeleteItemError::is_transaction_conflict_exception) => {}
+                Err(error)
+                    if error
+                        .as_service_error()
+                        .is_some_and(DeleteItemError::is_conditional_check_failed_exception) =>
+                {
+                    return Ok(false);
+                }
                 Err(error) => return Err(failed("DeleteItem")(error)),
             }
         }
@@ -338,7 +524,7 @@ impl Tweets {
 /// Tweets of one author, and from which end they are read.
 #[derive(Clone, Copy)]
 struct Range {
-    author: UserId,
+    partition: i64,
     first: u64,
     last: u64,
     oldest_first: bool,
@@ -346,9 +532,9 @@ struct Range {
 
 impl Range {
     /// Ids in `(above, below)`, oldest first.
-    const fn new(author: UserId, above: TweetId, below: TweetId) -> Self {
+    fn new(author: UserId, above: TweetId, below: TweetId) -> Self {
         Self {
-            author,
+            partition: shelf(author, Kind::Tweet),
             first: above.get().saturating_add(1),
             last: below.get().saturating_sub(1),
             oldest_first: true,
@@ -366,14 +552,26 @@ impl Range {
 /// The tweet as the table keeps it.
 pub(super) fn item(tweet: &Tweet, ledger_pk: Option<String>) -> Result<Item> {
     to_item(&TweetRow {
-        key: Entry::new(tweet.id, tweet.author_id).into(),
-        text: tweet.text.clone(),
+        key: tweet.entry().into(),
+        text: Some(tweet.text.clone()),
+        in_reply_to: tweet.in_reply_to.map(TweetKey::from),
+        repost_of: None,
         media: tweet.media.clone(),
         ledger_pk,
-        counts: CountColumns {
-            like_count: 0,
-            count_version: 0,
-        },
+        counts: CountColumns::default(),
+    })
+}
+
+/// The repost as the table keeps it.
+fn repost_item(repost: Entry) -> Result<Item> {
+    to_item(&TweetRow {
+        key: repost.into(),
+        text: None,
+        in_reply_to: None,
+        repost_of: repost.repost_of().map(TweetKey::from),
+        media: Vec::new(),
+        ledger_pk: None,
+        counts: CountColumns::default(),
     })
 }
 

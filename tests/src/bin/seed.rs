@@ -1,14 +1,15 @@
-//! `make seed`: fills a running local cloud with people, follows and tweets, over HTTP like any client.
+//! `make seed`: fills a running local cloud with people, follows, tweets, replies, reposts and likes, over HTTP like any
+//! client.
 //!
 //! The same people do the same things in every run, and every request may be repeated, so a second run changes nothing.
 //! First come `alice` and `bob`, whom the README and `events/` use. Few people have most of the followers and post most of
-//! the tweets, as everywhere.
+//! the tweets, as everywhere, and few tweets get most of the reactions.
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
 //! | `ROOST_STATE_DIR` | `.roost` | where the local cloud wrote its endpoints |
 //! | `SEED_USERS` | 100 | people besides alice and bob |
-//! | `SEED_TWEETS` | 500 | tweets |
+//! | `SEED_TWEETS` | 500 | tweets; there is about one like for each, and a reply and a repost for every fifth |
 //!
 //! It is one long file because a quarter of it is lists of names and words.
 
@@ -130,6 +131,29 @@ const PLACES: [&str; 20] = [
     "on the roof",
 ];
 
+const REPLIES: [&str; 20] = [
+    "Same here.",
+    "I had no idea!",
+    "Tell me more.",
+    "This made my day \u{1f642}",
+    "Are you sure about that?",
+    "Count me in.",
+    "My sister says the opposite.",
+    "Pictures, please!",
+    "I tried that once. Never again.",
+    "So true.",
+    "Where was this?",
+    "Now I want to go, too.",
+    "You always say that.",
+    "Not on a Monday, though.",
+    "How long did it take?",
+    "I would not have believed it.",
+    "Saving this for later.",
+    "Who taught you that?",
+    "Next time without the rain, I hope.",
+    "Well done!",
+];
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match run().await {
@@ -149,13 +173,29 @@ async fn run() -> Result<(), String> {
     let people = roost.sign_up(&plan).await?;
     let new_people = people.iter().filter(|person| person.new).count();
     roost.follow(&plan, &people).await?;
-    roost.post(&plan, &people).await?;
+    let tweets = roost.post(&plan, &people).await?;
+    roost.reply(&plan, &people, &tweets).await?;
+    for (phase, reaction, reactions) in [
+        ("reposts", "repost", &plan.reposts),
+        ("likes", "like", &plan.likes),
+    ] {
+        let bar = Bar::new(phase, reactions.len());
+        roost
+            .react(reaction, reactions, &people, &tweets, bar)
+            .await?;
+    }
 
     println!(
-        "{} people ({new_people} new), {} follows and {} tweets in {:.1} s",
+        "{} people ({new_people} new), {} follows, {} tweets ({} with media), {} replies, {} reposts and {} likes in {:.1} s",
         plan.people.len(),
         plan.follows.len(),
         plan.tweets.len(),
+        (0..plan.tweets.len())
+            .filter(|number| medium(*number).is_some())
+            .count(),
+        plan.replies.len(),
+        plan.reposts.len(),
+        plan.likes.len(),
         started.elapsed().as_secs_f64()
     );
     println!("read alice's timeline:\n{}", roost.how_to_read());
@@ -171,13 +211,19 @@ fn size(variable: &str, default: usize) -> Result<usize, String> {
     }
 }
 
-/// The people, and what they do. A person is named by their position.
+/// The people, and what they do. A person is named by their position, and so is a tweet.
 struct Plan {
     people: Vec<Newcomer>,
     /// Follower and followee.
     follows: Vec<(usize, usize)>,
     /// Author and text.
     tweets: Vec<(usize, String)>,
+    /// Author, tweet and text.
+    replies: Vec<(usize, usize, String)>,
+    /// Person and tweet.
+    reposts: Vec<(usize, usize)>,
+    /// Person and tweet.
+    likes: Vec<(usize, usize)>,
 }
 
 struct Newcomer {
@@ -196,10 +242,24 @@ impl Plan {
         // One source of chance each, so that more tweets do not mean other follows.
         let follows = follows(people.len(), &mut Rng::with_seed(1));
         let tweets = tweets_of(people.len(), tweets, &mut Rng::with_seed(2));
+        let react =
+            |count, seed| reactions(people.len(), &tweets, count, &mut Rng::with_seed(seed));
+        let (some, all) = (tweets.len() / 5, tweets.len());
+        let (replies, reposts, likes) = (react(some, 3), react(some, 4), react(all, 5));
+        let replies = replies.into_iter().enumerate();
+        let replies = replies
+            .map(|(number, (author, tweet))| {
+                let text = REPLIES[number * 7 % REPLIES.len()];
+                (author, tweet, text.to_owned())
+            })
+            .collect();
         Self {
             people,
             follows,
             tweets,
+            replies,
+            reposts,
+            likes,
         }
     }
 }
@@ -273,6 +333,48 @@ fn text(rng: &mut Rng) -> String {
     let mut pick = |words: &[&'static str]| words[rng.usize(..words.len())];
     let (opening, thing, place) = (pick(&OPENINGS), pick(&THINGS), pick(&PLACES));
     opening.replacen("{}", thing, 1).replacen("{}", place, 1)
+}
+
+/// Who reacts to which tweet: up to `count` different pairs of a person and a tweet. Everybody reacts about as often, because
+/// one person may not write much at once.
+fn reactions(
+    people: usize,
+    tweets: &[(usize, String)],
+    count: usize,
+    rng: &mut Rng,
+) -> Vec<(usize, usize)> {
+    if tweets.is_empty() {
+        return Vec::new();
+    }
+    let popular = Ranking::new(tweets.len());
+    let mut chosen = BTreeSet::new();
+    for _ in 0..count {
+        // Popular tweets are not all from the beginning.
+        let tweet = popular.choose(rng) * 211 % tweets.len();
+        let person = rng.usize(..people);
+        if person != tweets[tweet].0 {
+            chosen.insert((person, tweet));
+        }
+    }
+    let mut chosen: Vec<_> = chosen.into_iter().collect();
+    rng.shuffle(&mut chosen);
+    chosen
+}
+
+/// What some tweets show beside their text. Nobody ever fetches it.
+fn medium(number: usize) -> Option<Value> {
+    match number % 20 {
+        3 | 11 => Some(json!({
+            "type": "image",
+            "url": format!("https://example.com/photos/{number}.jpg"),
+            "alt": "a photo that goes with the text",
+        })),
+        7 => Some(json!({
+            "type": "video",
+            "url": format!("https://example.com/films/{number}.mp4"),
+        })),
+        _ => None,
+    }
 }
 
 /// Positions, of which the first are chosen far more often than the last (Zipf's law).
@@ -368,18 +470,58 @@ impl Roost {
         Ok(())
     }
 
-    async fn post(&self, plan: &Plan, people: &[Person]) -> Result<(), String> {
+    /// Gives the ids of the tweets.
+    async fn post(&self, plan: &Plan, people: &[Person]) -> Result<Vec<String>, String> {
         let post = async |(number, (author, text)): (usize, &(usize, String))| {
             // The author is part of the key by itself.
-            let key = ("idempotency-key".to_owned(), format!("seed-{number}"));
-            let headers = [bearer(&people[*author].token), key];
-            let body = json!({ "text": text });
-            self.call(Method::POST, "/v1/tweets", &headers, Some(body))
-                .await
+            let key = format!("seed-{number}");
+            let media: Vec<Value> = medium(number).into_iter().collect();
+            let body = json!({ "text": text, "media": media });
+            self.post_once(&people[*author], key, body).await
         };
         let mut bar = Bar::new("tweets", plan.tweets.len());
         let tweets = plan.tweets.iter().enumerate();
-        in_parallel(&mut bar, CONCURRENCY, tweets.map(post)).await?;
+        let ids = in_parallel(&mut bar, CONCURRENCY, tweets.map(post)).await?;
+        bar.end();
+        Ok(ids)
+    }
+
+    async fn reply(&self, plan: &Plan, people: &[Person], tweets: &[String]) -> Result<(), String> {
+        let reply = async |(number, (author, tweet, text)): (usize, &(usize, usize, String))| {
+            let key = format!("seed-reply-{number}");
+            let body = json!({ "text": text, "in_reply_to": tweets[*tweet] });
+            self.post_once(&people[*author], key, body).await
+        };
+        let mut bar = Bar::new("replies", plan.replies.len());
+        let replies = plan.replies.iter().enumerate();
+        in_parallel(&mut bar, CONCURRENCY, replies.map(reply)).await?;
+        bar.end();
+        Ok(())
+    }
+
+    /// Posts a tweet, unless an earlier run has; gives its id.
+    async fn post_once(&self, author: &Person, key: String, body: Value) -> Result<String, String> {
+        let headers = [bearer(&author.token), ("idempotency-key".to_owned(), key)];
+        let (_, tweet) = self
+            .call(Method::POST, "/v1/tweets", &headers, Some(body))
+            .await?;
+        text_of(&tweet, "id")
+    }
+
+    async fn react(
+        &self,
+        reaction: &str,
+        reactions: &[(usize, usize)],
+        people: &[Person],
+        tweets: &[String],
+        mut bar: Bar,
+    ) -> Result<(), String> {
+        let react = async |(person, tweet): &(usize, usize)| {
+            let path = format!("/v1/tweets/{}/{reaction}", tweets[*tweet]);
+            let headers = [bearer(&people[*person].token)];
+            self.call(Method::PUT, &path, &headers, None).await
+        };
+        in_parallel(&mut bar, CONCURRENCY, reactions.iter().map(react)).await?;
         bar.end();
         Ok(())
     }
@@ -532,6 +674,18 @@ impl Bar {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn people_react_to_others_and_once_to_each_tweet() {
+        let plan = Plan::new(100, 500);
+        for reactions in [&plan.reposts, &plan.likes] {
+            let different: BTreeSet<_> = reactions.iter().collect();
+            assert_eq!(different.len(), reactions.len());
+            let own = |(person, tweet): &(usize, usize)| plan.tweets[*tweet].0 == *person;
+            assert!(!reactions.iter().any(own));
+        }
+        assert!(plan.likes.len() > 300 && plan.replies.len() > 60);
+    }
 
     #[test]
     fn handles_are_valid_and_all_different() {

@@ -127,6 +127,8 @@ async fn an_account_with_5000_followers_and_2000_tweets_leaves_nothing_behind_al
     fans[0].hide(&hers).await;
     ada.like(&theirs).await;
     ada.hide(&theirs).await;
+    ada.repost(&theirs).await;
+    ada.reply(&theirs, "to be forgotten").await;
     // Everybody has read, so that there is something of hers in all caches.
     in_parallel(5, fans.iter().map(User::newest)).await;
     ada.newest().await;
@@ -184,9 +186,10 @@ async fn an_account_with_5000_followers_and_2000_tweets_leaves_nothing_behind_al
         assert_eq!(tables.relations_count(fan.id, "mutes").await, 0);
     }
     assert_eq!(tables.relations_count(blocker.id, "blocks").await, 0);
-    eventually(PATIENCE, "her like is not counted any more", || async {
-        let found = fans[0].tweet(theirs.id).await.like_count;
-        expect_equal("like_count", found, 0)
+    eventually(PATIENCE, "nothing of hers is counted any more", || async {
+        let found = fans[0].tweet(theirs.id).await;
+        let counts = [found.like_count, found.repost_count, found.reply_count];
+        expect_equal("counts", counts, [0; 3])
     })
     .await;
 }

@@ -81,7 +81,11 @@ impl LongTimeline {
                 home = self.stack.home();
             }
             let page = self.complete_page(&home, below, size).await;
-            let shown: Vec<TweetId> = page.tweets.iter().map(|seen| seen.tweet.id).collect();
+            let shown: Vec<TweetId> = page
+                .tweets
+                .iter()
+                .map(|listed| listed.seen.tweet.id)
+                .collect();
             let expected = &self.expected[met..self.expected.len().min(met + PAGE)];
             assert_eq!(shown, expected, "the page behind {met} tweets");
             met += shown.len();

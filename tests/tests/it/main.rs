@@ -30,6 +30,8 @@ mod polling;
 mod reactions;
 mod redelivery;
 mod redis_outages;
+mod replies;
+mod reposts;
 mod slow_tables;
 mod stampede;
 mod stores;

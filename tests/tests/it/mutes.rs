@@ -84,8 +84,8 @@ impl Scene {
             let page = home.page(self.me, below, size, None).await;
             let page = page.expect("a page, because no tag was sent");
             assert!(page.troubles.is_empty(), "{when}: {:?}", page.troubles);
-            met.extend(page.tweets.iter().map(|seen| seen.tweet.id.get()));
-            below = page.tweets.last().map(|seen| seen.tweet.id);
+            met.extend(page.tweets.iter().map(|listed| listed.seen.tweet.id.get()));
+            below = page.tweets.last().map(|listed| listed.seen.tweet.id);
             if !page.more {
                 break;
             }
@@ -97,7 +97,11 @@ impl Scene {
             let page = home.page_above(self.me, since, size).await;
             assert!(page.troubles.is_empty(), "{when}: {:?}", page.troubles);
             let above = &expected[place.saturating_sub(40)..place];
-            let met: Vec<u64> = page.tweets.iter().map(|seen| seen.tweet.id.get()).collect();
+            let met: Vec<u64> = page
+                .tweets
+                .iter()
+                .map(|listed| listed.seen.tweet.id.get())
+                .collect();
             assert_eq!(met, above, "upwards, {when}");
         }
         let news = home.news(self.me, TweetId::new(expected[30])).await;

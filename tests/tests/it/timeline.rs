@@ -1,11 +1,12 @@
 //! Reading the home timeline as one reader does: nothing is missing (I1) or there twice (I2), nothing unfollowed or deleted
 //! is shown (I3), and everything is in order (I5).
 
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use roost_tests::{
-    Client, PATIENCE, Target, Tweet, User, eventually, expect_oracle, expect_timeline, ids,
-    in_parallel, newest_first, throughout,
+    Answer, Client, Method, PATIENCE, Target, Tweet, User, eventually, expect_oracle,
+    expect_timeline, ids, in_parallel, newest_first, throughout,
 };
 
 /// How fast a follower who reads has to see a tweet on a local cloud, in the median.
@@ -400,6 +401,18 @@ async fn a_timeline_longer_than_the_cache_keeps_leads_to_the_very_first_tweet() 
     late.eventually_sees(&ids(&expected[..900])).await;
 }
 
+/// The answer may be a refusal: somebody is blocked, or the tweet is gone.
+#[track_caller]
+fn expect_done_or_refused(answer: &Answer) {
+    assert!(
+        matches!(answer.status, 201 | 204 | 403 | 404),
+        "{} answered {}: {}",
+        answer.call,
+        answer.status,
+        answer.text()
+    );
+}
+
 #[tokio::test]
 async fn timelines_are_what_the_tables_say() {
     let roost = Client::shared().await;
@@ -413,27 +426,44 @@ async fn timelines_are_what_the_tables_say() {
     }
     let mut random = fastrand::Rng::new();
     let seed = random.get_seed();
-    let steps: Vec<_> = (0..160)
-        .map(|_| (random.usize(0..14), random.usize(0..8), random.usize(0..7)))
+    let steps: Vec<_> = (0..220)
+        .map(|_| (random.usize(0..19), random.usize(0..8), random.usize(0..7)))
         .collect();
+    let posted: RefCell<Vec<Tweet>> = RefCell::default();
 
     in_parallel(
         6,
         steps.into_iter().map(|(action, user, distance)| {
             let other = &people[(user + 1 + distance) % 8];
-            let user = &people[user];
+            let (user, posted) = (&people[user], &posted);
             async move {
+                // One of the last tweets, if there is any.
+                let tweet = posted.borrow().iter().rev().nth(distance).cloned();
                 match action {
                     0..4 => drop(user.follow_unless_blocked(other).await),
                     4 => user.unfollow(other).await,
-                    5..9 => drop(user.post("something").await),
+                    5..9 => {
+                        let tweet = user.post("something").await;
+                        posted.borrow_mut().push(tweet);
+                    }
                     9 => user.mute(other).await,
                     10 => user.unmute(other).await,
                     11 => user.block(other).await,
                     12 => user.unblock(other).await,
-                    _ => {
+                    13 => {
                         let tweet = user.post("a mistake").await;
+                        posted.borrow_mut().push(tweet.clone());
                         user.delete(&tweet).await;
+                    }
+                    _ => {
+                        let Some(tweet) = tweet else { return };
+                        let path = format!("/v1/tweets/{}/repost", tweet.id);
+                        let answer = match action {
+                            14..17 => user.call(Method::PUT, &path).send().await,
+                            17 => user.call(Method::DELETE, &path).send().await,
+                            _ => user.try_reply(tweet.id, "a reply").await,
+                        };
+                        expect_done_or_refused(&answer);
                     }
                 }
             }

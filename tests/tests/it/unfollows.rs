@@ -84,7 +84,7 @@ impl Scene {
     fn shows(&self, page: &HomePage, author: UserId) -> bool {
         page.tweets
             .iter()
-            .any(|seen| seen.tweet.author_id == author)
+            .any(|listed| listed.seen.tweet.author_id == author)
     }
 
     /// The page has the other author and not the one who was unfollowed.

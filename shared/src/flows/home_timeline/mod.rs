@@ -6,8 +6,8 @@
 //!    trusted. If a page needs more than lies above the highest floor, the sources in the way are read deeper.
 //! 3. [`filter`] drops what the reader must not see. A new rule goes there.
 //! 4. [`order`] arranges what is left. A new order goes there.
-//! 5. [`hydrate`] fetches tweets, authors and what the reader thinks of the tweets, and leaves out what was deleted or
-//!    hidden.
+//! 5. [`hydrate`] fetches tweets, authors and what the reader thinks of the tweets, and leaves out what was deleted, taken
+//!    back or hidden, and the repeats of one tweet.
 //! 6. [`present`] makes the page that the handler answers with.
 //!
 //! Two more reads use the same stages: [`upwards`] (`since_id`) and [`news`] (how much is new).
@@ -25,29 +25,34 @@ mod troubles;
 mod upwards;
 mod walk;
 
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
+
+use tokio::time::Instant;
 
 use self::hydrate::Hydrated;
 pub use self::news::News;
 use self::order::Order;
 pub use self::present::{Explanation, HomePage};
 pub use self::troubles::{Trouble, Troubles};
-use self::walk::Walk;
+use self::walk::{Candidate, Walk};
 use super::exclusions::Exclusions;
 use super::feeds::FeedReader;
 use super::reactions::MyReactions;
-use super::rebuild::Rebuilds;
+use super::rebuild::{Rebuilds, in_time};
 use super::strangers::Strangers;
 use crate::Result;
+use crate::domain::repeats::NEIGHBOURS;
 use crate::domain::{PageSize, TweetId, UserId};
 use crate::platform::Roost;
 use crate::stores::events::Stream;
 use crate::stores::{
-    Cards, EventStream, Following, Hidden, Markers, Receipts, Timelines, Tweets, Users,
+    Cards, EventStream, Following, Hidden, Markers, Receipts, Relations, Timelines, Tweets, Users,
 };
 
-/// Entries read beyond a page's size, so that the page usually lies above the window's floor.
-const LOOK_AHEAD: usize = 80;
+/// Entries read beyond a page's size, so that the page and the neighbours of its last repost usually lie above the
+/// window's floor.
+const LOOK_AHEAD: usize = 80 + NEIGHBOURS;
 
 /// How long candidates for a page are looked for. What is not there by then is left out.
 const BUDGET: Duration = Duration::from_secs(5);
@@ -70,6 +75,7 @@ pub struct HomeTimelines {
     tweets: Tweets,
     users: Users,
     my_reactions: MyReactions,
+    relations: Relations,
 }
 
 impl HomeTimelines {
@@ -89,6 +95,7 @@ impl HomeTimelines {
             tweets: Tweets::new(roost)?,
             users: Users::new(roost)?,
             my_reactions: MyReactions::new(roost)?,
+            relations: Relations::new(roost)?,
         })
     }
 
@@ -113,11 +120,12 @@ impl HomeTimelines {
         let mut walk = Walk::begin(self, me, below, size).await;
         let mut candidates = Vec::new();
         if let Some(known_tag) = known_tag {
-            let (entries, liked) = walk.take_visible(size).await;
-            let more = entries.len() == size && walk.has_more();
-            let tag = present::tag(me, walk.last_read, &entries, &liked, more);
+            let (entries, marks) = walk.take_visible(size).await;
+            let more = entries.len() > size || (entries.len() == size && walk.has_more());
+            let on_page = &entries[..size.min(entries.len())];
+            let tag = present::tag(me, walk.last_read, on_page, &marks, more);
             let unchanged = known_tag == tag;
-            candidates = entries;
+            candidates = entries.into_iter().map(Candidate::certain).collect();
             if unchanged && walk.troubles.is_empty() {
                 return None;
             }
@@ -130,13 +138,35 @@ impl HomeTimelines {
             if candidates.is_empty() {
                 break;
             }
-            let visible = walk.filter.apply(std::mem::take(&mut candidates));
-            let ordered = order.arrange(visible);
             let until = walk.deadline + GRACE;
+            if walk.filter.may_lack_blockers() {
+                let apart = self.apart(me, &candidates, until, &mut walk.troubles);
+                let apart = apart.await;
+                walk.leave_out(&apart);
+            }
+            candidates.retain(|candidate| walk.filter.shows(&candidate.entry));
+            let ordered = order.arrange(std::mem::take(&mut candidates));
             self.hydrate(me, &ordered, &mut hydrated, until, &mut walk.troubles)
                 .await;
             walk.leave_out(&hydrated.gone);
         }
         Some(present::page_below(me, below, size, hydrated, walk))
+    }
+
+    /// The authors of reposted tweets who are on either side of a block with the reader. If nobody can tell, all of them.
+    ///
+    /// Nothing of the others comes into a home timeline, because there is no edge.
+    async fn apart(
+        &self,
+        me: UserId,
+        candidates: &[Candidate],
+        until: Instant,
+        troubles: &mut Troubles,
+    ) -> HashSet<UserId> {
+        let originals = candidates.iter().filter_map(|it| it.entry.repost_of());
+        let authors: BTreeSet<UserId> = originals.map(|original| original.author_id).collect();
+        let apart = in_time(until, self.relations.apart(me, &authors)).await;
+        let apart = troubles.note(Trouble::TablesUnavailable, apart);
+        apart.unwrap_or_else(|| authors.into_iter().collect())
     }
 }

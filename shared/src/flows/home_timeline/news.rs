@@ -9,7 +9,8 @@ use super::opening::{CachedList, Opening};
 use super::walk::Walk;
 use super::{BUDGET, HomeTimelines, LOOK_AHEAD, Troubles};
 use crate::Result;
-use crate::domain::timeline::{Source, merge};
+use crate::domain::repeats::{NEIGHBOURS, older_places};
+use crate::domain::timeline::{ALL_KNOWN, Source, merge};
 use crate::domain::{Entry, PageSize, TweetId, UserId};
 use crate::stores::timelines::Extent;
 use crate::stores::tweets::NEWEST;
@@ -51,7 +52,7 @@ impl HomeTimelines {
         News::new(new.filter(|tweet| *tweet > since), walk.troubles)
     }
 
-    /// The answer in two round trips to Redis, or in three if a celebrity posted. `None` if something is missing there, or
+    /// The answer in two round trips to Redis, or in three if a celebrity posted or a tweet was reposted twice. `None` if something is missing there, or
     /// did not answer.
     async fn cached_news(&self, me: UserId, since: TweetId) -> Option<News> {
         let (extent, deadline) = (
@@ -62,13 +63,13 @@ impl HomeTimelines {
         let Opening {
             list: CachedList::Read(list),
             celebs: Some(mut celebs),
-            hidden: Some(hidden),
+            filter: Some(filter),
             ..
         } = opening
         else {
             return None;
         };
-        celebs.retain(|author| !hidden.contains(author));
+        celebs.retain(|author| !filter.hides(*author));
         let pushed = list.entries.iter().filter(|entry| entry.tweet > since);
         let pushed: Vec<Entry> = pushed.copied().collect();
         let (feeds, invisible) = tokio::join!(
@@ -78,32 +79,58 @@ impl HomeTimelines {
         let feeds: Result<Vec<Source>> = feeds.into_values().collect();
         let (mut sources, mut invisible) = (feeds.ok()?, invisible.ok()?);
         sources.push(list);
-        let merged = merge(sources.iter(), NEWEST, &hidden);
-        let new = merged.entries.iter().filter(|entry| entry.tweet > since);
-        // Nobody has looked yet at what stands in feeds only.
+        let merged = merge(sources.iter(), NEWEST, &|entry| filter.shows(entry));
+        let entries = &merged.entries;
+        let new = entries.partition_point(|entry| entry.tweet > since);
+        if !is_known_below(&merged, new) {
+            return None;
+        }
+        let candidates = (0..new).map(|index| {
+            let (entry, below) = (entries[index], entries[index + 1..].iter());
+            (entry, older_places(entry, below).collect::<Vec<Entry>>())
+        });
+        let candidates: Vec<(Entry, Vec<Entry>)> = candidates.collect();
+        // Nobody has looked yet at what stands in feeds only, or lies further down.
         let pushed: HashSet<TweetId> = pushed.iter().map(|entry| entry.tweet).collect();
-        let pulled = new.clone().filter(|entry| !pushed.contains(&entry.tweet));
-        let pulled: Vec<Entry> = pulled.copied().collect();
-        invisible.extend(self.invisible(me, &pulled, deadline).await.ok()?);
-        let left = new.map(|entry| entry.tweet);
-        let left = left.filter(|tweet| !invisible.contains(tweet));
+        let places = candidates.iter();
+        let places = places.flat_map(|(entry, older)| [*entry].into_iter().chain(older.clone()));
+        let unseen: Vec<Entry> = places
+            .filter(|entry| !pushed.contains(&entry.tweet))
+            .collect();
+        invisible.extend(self.invisible(me, &unseen, deadline).await.ok()?);
+        let is_visible = |entry: &Entry| !invisible.contains(&entry.tweet);
+        let left = candidates.into_iter();
+        let left = left.filter(|(entry, older)| is_visible(entry) && !older.iter().any(is_visible));
+        let left = left.map(|(entry, _)| entry.tweet);
         let news = News::new(left, Troubles::default());
         (merged.floor <= since || news.capped).then_some(news)
     }
 
-    /// Which of these were deleted or hidden: one round trip.
+    /// Which of these were deleted, taken back or hidden: one round trip.
     async fn invisible(
         &self,
         me: UserId,
         entries: &[Entry],
         deadline: Instant,
     ) -> Result<HashSet<TweetId>> {
-        let ids: Vec<TweetId> = entries.iter().map(|entry| entry.tweet).collect();
+        if entries.is_empty() {
+            return Ok(HashSet::new());
+        }
         let (mut invisible, marks) = tokio::try_join!(
             self.cards.buried(entries),
-            in_time(deadline, self.my_reactions.to_tweets(me, &ids))
+            in_time(deadline, self.my_reactions.to_entries(me, entries))
         )?;
-        invisible.extend(marks.hidden);
+        let hidden = entries
+            .iter()
+            .filter(|entry| marks.hidden.contains(&entry.shown().tweet));
+        invisible.extend(hidden.map(|entry| entry.tweet));
         Ok(invisible)
     }
+}
+
+/// Is enough known below the first `new` entries to tell which of them are repeats?
+fn is_known_below(merged: &Source, new: usize) -> bool {
+    let last_repost = merged.entries[..new].iter().rposition(|it| it.is_repost());
+    let needed = last_repost.map_or(0, |index| index + 1 + NEIGHBOURS);
+    merged.floor == ALL_KNOWN || merged.entries.len() >= needed
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use tokio::time::Instant;
 
 use super::super::rebuild::in_time;
+use super::filter::Filter;
 use super::{HomeTimelines, Trouble, Troubles};
 use crate::Result;
 use crate::domain::timeline::{ALL_KNOWN, Source, Window};
@@ -13,8 +14,8 @@ use crate::stores::timelines::{Extent, Opened};
 
 pub(super) struct Opening {
     pub(super) list: CachedList,
-    /// Authors that must not be shown; `None` if neither Redis nor the tables told, so that nobody may be shown.
-    pub(super) hidden: Option<HashSet<UserId>>,
+    /// Whom not to show; `None` if neither Redis nor the tables told, so that nobody may be shown.
+    pub(super) filter: Option<Filter>,
     /// Followed authors who are pulled; `None` if they have to be looked up.
     pub(super) celebs: Option<Vec<UserId>>,
     /// The newest tweet that was read before; `None` if that has to be looked up.
@@ -48,7 +49,9 @@ impl HomeTimelines {
         Opening {
             list: CachedList::Unreachable,
             // The tables name only people who are followed.
-            hidden: troubles.note(Trouble::TablesUnavailable, excluded),
+            filter: troubles
+                .note(Trouble::TablesUnavailable, excluded)
+                .map(|excluded| Filter::new(HashSet::new(), excluded)),
             celebs: Some(Vec::new()),
             last_read: Some(ALL_KNOWN),
         }
@@ -81,7 +84,7 @@ impl HomeTimelines {
         };
         Ok(Opening {
             list,
-            hidden: Some(&hidden.authors | &excluded),
+            filter: Some(Filter::new(hidden.authors, excluded)),
             celebs,
             last_read,
         })

@@ -1,6 +1,6 @@
 //! The order stage: how the candidates of a page are arranged.
 
-use crate::domain::Entry;
+use super::walk::Candidate;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
@@ -10,7 +10,7 @@ pub(super) enum Order {
 
 impl Order {
     /// `candidates` come newest first.
-    pub(super) fn arrange(self, candidates: Vec<Entry>) -> Vec<Entry> {
+    pub(super) fn arrange(self, candidates: Vec<Candidate>) -> Vec<Candidate> {
         match self {
             Self::Latest => candidates,
         }

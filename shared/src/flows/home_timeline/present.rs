@@ -1,6 +1,6 @@
 //! The last stage: the page that a handler answers with, its entity tag, and how each tweet came there.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::Serialize;
@@ -8,14 +8,15 @@ use serde::Serialize;
 use super::hydrate::Hydrated;
 use super::walk::Walk;
 use super::{HomeTimelines, Troubles};
-use crate::domain::{Entry, Origin, SeenTweet, TweetId, User, UserId};
+use crate::domain::{Entry, ListedTweet, Origin, TweetId, User, UserId};
+use crate::stores::reacted::Marks;
 use crate::stores::receipts::Receipt;
 
 #[derive(Debug, Default)]
 pub struct HomePage {
     /// Newest first.
-    pub tweets: Vec<SeenTweet>,
-    /// The authors, in the order in which they first appear.
+    pub tweets: Vec<ListedTweet>,
+    /// The authors and those who reposted, in the order in which they first appear.
     pub users: Vec<User>,
     /// `true` if there is something behind the last tweet.
     pub more: bool,
@@ -27,7 +28,7 @@ pub struct HomePage {
     pub caught_up: bool,
     /// Queries that reading below what Redis keeps has cost.
     pub queries: usize,
-    /// How each tweet came here.
+    /// How each entry came here, by its place.
     origins: HashMap<TweetId, Origin>,
 }
 
@@ -46,17 +47,20 @@ pub(super) fn page_below(
     me: UserId,
     below: Option<TweetId>,
     size: usize,
-    hydrated: Hydrated,
+    mut hydrated: Hydrated,
     walk: Walk<'_>,
 ) -> HomePage {
     let last_read = walk.last_read;
     let on_page = &hydrated.alive[..size.min(hydrated.alive.len())];
-    let oldest = hydrated.tweets.last().map(|oldest| oldest.tweet.id);
+    let found = hydrated.tweets.len();
+    let more = found > size || (found == size && walk.has_more());
+    let tag = tag(me, last_read, on_page, &hydrated.marks, more);
+    hydrated.tweets.truncate(size);
+    let oldest = hydrated.tweets.last().map(|oldest| oldest.place.tweet);
     let reached = oldest.is_some_and(|oldest| oldest <= last_read);
-    let more = hydrated.tweets.len() == size && walk.has_more();
     HomePage {
         more,
-        tag: tag(me, last_read, on_page, &hydrated.liked, more),
+        tag,
         caught_up: reached && below.is_none_or(|below| below > last_read),
         queries: walk.queries,
         ..HomePage::new(hydrated, walk.troubles)
@@ -81,9 +85,8 @@ pub(super) fn page_above(
 impl HomePage {
     fn new(mut hydrated: Hydrated, troubles: Troubles) -> Self {
         let tweets = hydrated.tweets;
-        let users = tweets
-            .iter()
-            .filter_map(|seen| hydrated.users.remove(&seen.tweet.author_id));
+        let people = tweets.iter().flat_map(ListedTweet::people);
+        let users = people.filter_map(|person| hydrated.users.remove(&person));
         let origins = hydrated.alive.iter();
         Self {
             users: users.collect(),
@@ -95,20 +98,24 @@ impl HomePage {
     }
 }
 
-/// A weak entity tag: the same for the same tweets of the same reader who likes the same of them. `more` says whether the
-/// page leads to another one.
+/// A weak entity tag: the same for the same tweets of the same reader who likes and has reposted the same of them. `more`
+/// says whether the page leads to another one.
 pub(super) fn tag(
     me: UserId,
     last_read: TweetId,
     entries: &[Entry],
-    liked: &HashSet<TweetId>,
+    marks: &Marks,
     more: bool,
 ) -> String {
     let mut hasher = DefaultHasher::new();
     (me, last_read, more).hash(&mut hasher);
     for entry in entries {
-        let liked = liked.contains(&entry.tweet);
-        (entry.tweet, entry.author, liked).hash(&mut hasher);
+        let shown = entry.shown().tweet;
+        let marks = (
+            marks.liked.contains(&shown),
+            marks.reposted.contains(&shown),
+        );
+        (entry.tweet, entry.author, marks).hash(&mut hasher);
     }
     format!("W/\"{:016x}\"", hasher.finish())
 }
@@ -116,7 +123,7 @@ pub(super) fn tag(
 impl HomeTimelines {
     /// How the tweets of a page came there, in their order.
     pub async fn explain(&self, page: &HomePage) -> Vec<Explanation> {
-        let ids: Vec<TweetId> = page.tweets.iter().map(|seen| seen.tweet.id).collect();
+        let ids: Vec<TweetId> = page.tweets.iter().map(|it| it.place.tweet).collect();
         let receipts = self.receipts.of(&ids).await.unwrap_or_else(|error| {
             tracing::warn!(error = error.chain(), "page explained without receipts");
             vec![Receipt::default(); ids.len()]

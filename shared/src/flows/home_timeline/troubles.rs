@@ -26,6 +26,10 @@ impl Troubles {
         self.0.is_empty()
     }
 
+    pub(super) fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
     /// The result, or `None` and a trouble: the cache's if Redis failed, else `otherwise`.
     pub(super) fn note<T>(&mut self, otherwise: Trouble, result: Result<T>) -> Option<T> {
         let error = match result {

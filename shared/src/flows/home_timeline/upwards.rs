@@ -8,8 +8,10 @@ use tokio::time::Instant;
 use super::super::rebuild::in_time;
 use super::hydrate::Hydrated;
 use super::opening::CachedList;
+use super::walk::{Candidate, Walk};
 use super::{BUDGET, GRACE, HomePage, HomeTimelines, Trouble, Troubles, present};
 use crate::Result;
+use crate::domain::repeats::{NEIGHBOURS, older_places};
 use crate::domain::timeline::{ALL_KNOWN, Source, merge};
 use crate::domain::{Entry, Origin, PageSize, TweetId, UserId};
 use crate::stores::timelines::Extent;
@@ -34,8 +36,10 @@ impl HomeTimelines {
             let wanted = size.get() - hydrated.tweets.len();
             let entries = reading.entries_above(above, wanted).await;
             let Some(last) = entries.last() else { break };
-            (above, more) = (last.tweet, entries.len() == wanted);
-            self.hydrate(me, &entries, &mut hydrated, until, &mut reading.troubles)
+            more = entries.len() == wanted;
+            let candidates = reading.candidates(&entries, above).await;
+            above = last.tweet;
+            self.hydrate(me, &candidates, &mut hydrated, until, &mut reading.troubles)
                 .await;
         }
         present::page_above(hydrated, more, reading.queries, reading.troubles)
@@ -54,6 +58,37 @@ struct Upwards<'a> {
 }
 
 impl Upwards<'_> {
+    /// Says of these entries, oldest first and the first ones above an id, which may be repeats.
+    async fn candidates(&mut self, entries: &[Entry], above: TweetId) -> Vec<Candidate> {
+        if !entries.iter().any(|entry| entry.is_repost()) {
+            return entries.iter().copied().map(Candidate::certain).collect();
+        }
+        // Whether a repost is a repeat depends on what lies below it.
+        let from = TweetId::new(above.get() + 1);
+        let mut walk = Walk::begin(self.home, self.me, Some(from), NEIGHBOURS).await;
+        let below = walk.peek(NEIGHBOURS).await;
+        self.queries += walk.queries;
+        self.troubles.extend(walk.troubles);
+        let places = entries.iter().enumerate().map(|(index, entry)| {
+            let below = entries[..index].iter().rev().chain(&below);
+            let older: Vec<Entry> = older_places(*entry, below).collect();
+            Candidate {
+                entry: *entry,
+                older,
+            }
+        });
+        let is_possible = |it: &Candidate| it.older.iter().all(|place| place.is_repost());
+        let mut candidates: Vec<Candidate> = places.filter(is_possible).collect();
+        if walk.filter.may_lack_blockers() {
+            let (home, until) = (self.home, self.deadline + GRACE);
+            let apart = home
+                .apart(self.me, &candidates, until, &mut self.troubles)
+                .await;
+            candidates.retain(|it| !apart.contains(&it.entry.shown().author));
+        }
+        candidates
+    }
+
     /// The oldest entries above an id, oldest first. From the cache if it reaches that deep, else from the tables.
     async fn entries_above(&mut self, above: TweetId, count: usize) -> Vec<Entry> {
         let (home, me, deadline) = (self.home, self.me, self.deadline);
@@ -61,13 +96,13 @@ impl Upwards<'_> {
         let opening = home
             .open(me, Extent::Whole, deadline, &mut self.troubles)
             .await;
-        let Some(hidden) = opening.hidden else {
+        let Some(filter) = opening.filter else {
             return Vec::new();
         };
         let mut celebs = home
             .celebs(me, opening.celebs, deadline, &mut self.troubles)
             .await;
-        celebs.retain(|author| !hidden.contains(author));
+        celebs.retain(|author| !filter.hides(*author));
         let mut sources = Vec::new();
         let (mut read, mut unread) = (HashSet::new(), Vec::new());
         for (author, source) in home.feeds.newest(&celebs, NEWEST, deadline).await {
@@ -87,13 +122,13 @@ impl Upwards<'_> {
                     .troubles
                     .note(Trouble::TablesUnavailable, following)
                     .unwrap_or(unread);
-                unread.retain(|author| !read.contains(author) && !hidden.contains(author));
+                unread.retain(|author| !read.contains(author) && !filter.hides(*author));
                 unread.push(me);
             }
         }
         sources.extend(self.tables_above(unread, above, count).await);
         let sources: Vec<Source> = sources.iter().map(|source| source.above(above)).collect();
-        let merged = merge(sources.iter(), NEWEST, &hidden);
+        let merged = merge(sources.iter(), NEWEST, &|entry| filter.shows(entry));
         merged.entries.into_iter().rev().take(count).collect()
     }
 

@@ -16,10 +16,30 @@ use super::opening::CachedList;
 use super::{BUDGET, GRACE, HomeTimelines, LOOK_AHEAD, Trouble, Troubles};
 use crate::Result;
 use crate::domain::event::TimelineFill;
+use crate::domain::repeats::{NEIGHBOURS, older_places};
 use crate::domain::timeline::{ALL_KNOWN, Source, merge, target};
 use crate::domain::{Entry, Origin, TweetId, UserId};
+use crate::stores::reacted::Marks;
 use crate::stores::timelines::Extent;
 use crate::stores::tweets::NEWEST;
+
+/// An entry that may be shown next.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub(super) entry: Entry,
+    /// Older reposts of the same tweet close by. If one of them stands, this entry is a repeat.
+    pub(super) older: Vec<Entry>,
+}
+
+impl Candidate {
+    /// An entry that is no repeat.
+    pub(super) const fn certain(entry: Entry) -> Self {
+        Self {
+            entry,
+            older: Vec::new(),
+        }
+    }
+}
 
 pub(super) struct Walk<'a> {
     home: &'a HomeTimelines,
@@ -81,11 +101,11 @@ impl<'a> Walk<'a> {
         let opening = home
             .open(me, extent, walk.deadline, &mut walk.troubles)
             .await;
-        let Some(hidden) = opening.hidden else {
+        let Some(filter) = opening.filter else {
             walk.list = Source::end();
             return walk;
         };
-        walk.filter.hide_authors(hidden);
+        walk.filter = filter;
         walk.last_read = home.last_read(me, opening.last_read, walk.deadline).await;
         let rebuilt = walk.use_list(opening.list, extent).await;
         walk.read_feeds(rebuilt.or(opening.celebs)).await;
@@ -93,49 +113,82 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// The next candidates, newest first; none at the very end.
-    pub(super) async fn take(&mut self, count: usize) -> Vec<Entry> {
+    /// The next candidates, newest first; none at the very end. Those that may turn out to be repeats do not count: so
+    /// many more are given.
+    pub(super) async fn take(&mut self, count: usize) -> Vec<Candidate> {
+        let (mut taken, mut certain) = (Vec::new(), 0);
+        while certain < count {
+            self.know(1).await;
+            if self.known.front().is_some_and(|next| next.is_repost()) {
+                // Whether it is a repeat depends on what lies below it.
+                self.know(1 + NEIGHBOURS).await;
+            }
+            let Some(entry) = self.known.pop_front() else {
+                break;
+            };
+            self.below = entry.tweet;
+            let older: Vec<Entry> = older_places(entry, self.known.iter()).collect();
+            // The original's own place is there as long as there is anything to repost.
+            if older.iter().any(|place| !place.is_repost()) {
+                continue;
+            }
+            certain += usize::from(older.is_empty());
+            taken.push(Candidate { entry, older });
+        }
+        taken
+    }
+
+    /// The next `count` entries as they stand, with repeats; fewer at the very end.
+    pub(super) async fn peek(&mut self, count: usize) -> Vec<Entry> {
+        self.know(count).await;
+        self.known.iter().take(count).copied().collect()
+    }
+
+    /// Reads on until so many entries are known, or all.
+    async fn know(&mut self, count: usize) {
         while self.known.len() < count && self.floor() > ALL_KNOWN {
             self.read_deeper(count).await;
             self.merge();
         }
-        let taken: Vec<Entry> = self.known.drain(..count.min(self.known.len())).collect();
-        self.below = taken.last().map_or(self.below, |entry| entry.tweet);
-        taken
     }
 
-    /// Like [`Self::take`], without tweets that have a tombstone or that the reader has hidden. Says which of them the
-    /// reader likes.
-    pub(super) async fn take_visible(&mut self, count: usize) -> (Vec<Entry>, HashSet<TweetId>) {
-        let (mut visible, mut liked) = (Vec::new(), HashSet::new());
+    /// Like [`Self::take`], without what has a tombstone, what the reader has hidden, and repeats. May be some more than
+    /// `count`. Says what the reader thinks of the tweets.
+    pub(super) async fn take_visible(&mut self, count: usize) -> (Vec<Entry>, Marks) {
+        let (mut visible, mut all_marks) = (Vec::new(), Marks::default());
         while visible.len() < count {
-            let mut entries = self.take(count - visible.len()).await;
-            if entries.is_empty() {
+            let candidates = self.take(count - visible.len()).await;
+            if candidates.is_empty() {
                 break;
             }
-            let ids: Vec<TweetId> = entries.iter().map(|entry| entry.tweet).collect();
+            let places = candidates.iter();
+            let places = places.flat_map(|it| [it.entry].into_iter().chain(it.older.clone()));
+            let places: Vec<Entry> = places.collect();
             let until = self.deadline + GRACE;
             let (buried, marks) = tokio::join!(
-                self.home.cards.buried(&entries),
-                in_time(until, self.home.my_reactions.to_tweets(self.me, &ids))
+                self.home.cards.buried(&places),
+                in_time(until, self.home.my_reactions.to_entries(self.me, &places))
             );
             let buried = self.troubles.note(Trouble::CacheUnavailable, buried);
             let buried = buried.unwrap_or_default();
             let Some(marks) = self.troubles.note(Trouble::TablesUnavailable, marks) else {
                 break;
             };
-            entries.retain(|entry| {
-                !buried.contains(&entry.tweet) && !marks.hidden.contains(&entry.tweet)
-            });
-            liked.extend(marks.liked);
-            visible.extend(entries);
+            let stands = |place: &Entry| !buried.contains(&place.tweet);
+            visible.extend(candidates.into_iter().filter_map(|it| {
+                let is_visible = stands(&it.entry)
+                    && !it.older.iter().any(stands)
+                    && !marks.hidden.contains(&it.entry.shown().tweet);
+                is_visible.then_some(it.entry)
+            }));
+            all_marks.extend(marks);
         }
-        (visible, liked)
+        (visible, all_marks)
     }
 
     /// Reads and shows nothing more of these authors.
     pub(super) fn leave_out(&mut self, authors: &HashSet<UserId>) {
-        self.filter.hide_authors(authors.iter().copied());
+        self.filter.exclude(authors.iter().copied());
         self.feeds.retain(|author, _| !authors.contains(author));
     }
 
@@ -222,15 +275,15 @@ impl<'a> Walk<'a> {
     }
 
     fn merge(&mut self) {
-        let merged = merge(self.sources(), self.below, self.filter.hidden_authors());
+        let merged = merge(self.sources(), self.below, &|it| self.filter.shows(it));
         self.known = merged.entries.into();
     }
 
     /// Reads on in every source that stands in the way of `count` entries. A source that fails has no more to give: its
     /// floor goes, so that the others can fill the page.
     async fn read_deeper(&mut self, count: usize) {
-        let hidden = self.filter.hidden_authors();
-        let target = target(self.sources(), self.below, hidden, count);
+        let shows = |entry: &Entry| self.filter.shows(entry);
+        let target = target(self.sources(), self.below, &shows, count);
         let feeds: Vec<(UserId, TweetId)> = self
             .feeds
             .iter()
@@ -260,8 +313,7 @@ impl<'a> Walk<'a> {
                     .home
                     .open(self.me, extent, self.deadline, &mut self.troubles)
                     .await;
-                self.filter
-                    .hide_authors(opening.hidden.into_iter().flatten());
+                self.filter.extend(opening.filter.unwrap_or_default());
                 self.use_list(opening.list, extent).await;
             }
             ListRest::Tables => {

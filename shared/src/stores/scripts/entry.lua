@@ -1,5 +1,6 @@
 -- What several scripts know about entries and lists. It is put before them.
 local ENTRY = 16
+local REPOST = 32
 local NO_TWEET = string.rep('\0', 8)
 local BOTTOM = string.rep('\0', ENTRY)
 

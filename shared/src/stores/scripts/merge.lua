@@ -46,7 +46,7 @@ end
 local all = {}
 for _, list in ipairs({ kept, added }) do
   for _, entry in ipairs(list) do
-    local shown = #entry == ENTRY and not is_hidden[author(entry)]
+    local shown = (#entry == ENTRY or #entry == REPOST) and not is_hidden[author(entry)]
     if shown and (floor == nil or not newer(floor, entry)) then
       all[#all + 1] = entry
     end

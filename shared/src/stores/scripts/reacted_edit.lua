@@ -1,4 +1,4 @@
--- Notes one reaction, if the user's reactions are cached. KEYS[1] hash; KEYS[2] the right to fill it; ARGV[1] kind (l or h);
+-- Notes one reaction, if the user's reactions are cached. KEYS[1] hash; KEYS[2] the right to fill it; ARGV[1] kind (l, r, h);
 -- ARGV[2] tweet; ARGV[3] version and whether it stands, as one number; ARGV[4] the most tweets of one kind.
 --
 -- A missing hash is filled by the next reader. A reader that is filling it right now may have read the table too early, so
@@ -20,8 +20,8 @@ if have and tonumber(have) >= tonumber(ARGV[3]) then
 end
 redis.call('HSET', KEYS[1], field, ARGV[3])
 local most = tonumber(ARGV[4])
--- Both kinds together, and half as much again, so that sorting is rare.
-if redis.call('HLEN', KEYS[1]) <= 3 * most then
+-- All three kinds together, and half as much again, so that sorting is rare.
+if redis.call('HLEN', KEYS[1]) <= 4.5 * most then
   return 1
 end
 local tweets = {}

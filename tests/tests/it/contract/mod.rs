@@ -7,6 +7,7 @@ mod profiles;
 mod reactions;
 mod relations;
 mod relationships;
+mod replies;
 pub(crate) mod requests;
 mod search;
 mod tweets;
@@ -82,6 +83,18 @@ fn assert_tweet(tweet: &Value) {
     assert_id(&tweet["author_id"]);
     assert_utc_time(&tweet["created_at"]);
     assert!(tweet["text"].is_string(), "text of {tweet}");
-    assert!(tweet["like_count"].is_u64(), "like_count of {tweet}");
-    assert!(tweet["liked"].is_boolean(), "liked of {tweet}");
+    for field in ["like_count", "reply_count", "repost_count"] {
+        assert!(tweet[field].is_u64(), "{field} of {tweet}");
+    }
+    for field in ["liked", "reposted"] {
+        assert!(tweet[field].is_boolean(), "{field} of {tweet}");
+    }
+    if let Some(parent) = tweet.get("in_reply_to") {
+        assert_id(&parent["tweet_id"]);
+        assert_id(&parent["author_id"]);
+    }
+    if let Some(repost) = tweet.get("reposted_by") {
+        assert_id(&repost["user_id"]);
+        assert_utc_time(&repost["at"]);
+    }
 }

@@ -1,5 +1,6 @@
 use roost_tests::{
     Client, Listing, Method, PATIENCE, Tweet, User, eventually, expect_equal, expect_timeline, ids,
+    shown,
 };
 use serde_json::json;
 
@@ -59,7 +60,7 @@ async fn reactions_to_what_is_no_tweet_are_refused() {
     let gone = ada.post("soon gone").await;
     ada.delete(&gone).await;
 
-    for reaction in ["like", "hide"] {
+    for reaction in ["like", "repost", "hide"] {
         for (id, status) in [(UNKNOWN_ID.to_owned(), 404), (gone.id.to_string(), 404)] {
             let path = format!("/v1/tweets/{id}/{reaction}");
             ada.call(Method::PUT, &path)
@@ -79,19 +80,133 @@ async fn reactions_to_what_is_no_tweet_are_refused() {
 }
 
 #[tokio::test]
-async fn a_blocked_person_cannot_like() {
+async fn a_blocked_person_can_neither_like_nor_repost() {
     let roost = Client::shared().await;
     let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
     let tweet = ada.post("not for bob").await;
     let block = format!("/v1/users/{}/block", bob.id);
     ada.call(Method::PUT, &block).send().await.expect(204);
-    let like = format!("/v1/tweets/{}/like", tweet.id);
-    bob.call(Method::PUT, &like)
+    let paths = ["like", "repost"].map(|reaction| format!("/v1/tweets/{}/{reaction}", tweet.id));
+    for path in &paths {
+        bob.call(Method::PUT, path).send().await.expect_problem(403);
+    }
+    ada.call(Method::DELETE, &block).send().await.expect(204);
+    for path in &paths {
+        bob.call(Method::PUT, path).send().await.expect(204);
+    }
+}
+
+#[tokio::test]
+async fn a_repost_is_the_callers_at_once_and_counted_soon() {
+    let roost = Client::shared().await;
+    let [ada, bob, eve] = roost.sign_up_each(["ada", "bob", "eve"]).await;
+    eve.follow(&bob).await;
+    let tweet = ada.post("pass me on").await;
+    assert_eq!((tweet.repost_count, tweet.reposted), (0, false));
+
+    bob.repost(&tweet).await;
+
+    assert!(bob.tweet(tweet.id).await.reposted);
+    assert!(!eve.tweet(tweet.id).await.reposted);
+    // A second repost by the same person is no second repost; one's own tweet may be reposted.
+    bob.repost(&tweet).await;
+    ada.repost(&tweet).await;
+    eventually(PATIENCE, "reposts are counted", || async {
+        let count = eve.tweet(tweet.id).await.repost_count;
+        expect_equal("repost_count", count, 2)
+    })
+    .await;
+    let expected = [(tweet.id, Some(bob.id))];
+    eventually(PATIENCE, "a follower of bob has it", || async {
+        let found = shown(&eve.newest().await.data);
+        expect_equal("home", found, expected.to_vec())
+    })
+    .await;
+
+    // The same on every page: the original with its counts, and what the caller did.
+    let home = eve.get("/v1/home_timeline").await.expect(200).json();
+    let of_bob = format!("/v1/users/{}/tweets", bob.id);
+    let listed = eve.get(&of_bob).await.expect(200).json();
+    for page in [&home, &listed] {
+        let item = &page["data"][0];
+        assert_tweet(item);
+        assert_eq!(item["id"], tweet.id.to_string());
+        assert_eq!(item["author_id"], ada.id.to_string());
+        assert_eq!(item["text"], "pass me on");
+        assert_eq!(item["created_at"], tweet.created_at);
+        assert_eq!(item["repost_count"], 2, "{item}");
+        assert_eq!(item["reposted"], false, "{item}");
+        assert_eq!(item["reposted_by"]["user_id"], bob.id.to_string());
+        let users = page["includes"]["users"].as_array().expect("users").iter();
+        let mut handles: Vec<_> = users.map(|user| user["handle"].as_str()).collect();
+        handles.sort_unstable();
+        let mut people = [Some(ada.handle.as_str()), Some(bob.handle.as_str())];
+        people.sort_unstable();
+        assert_eq!(handles, people);
+    }
+    assert!(bob.newest().await.data[0].reposted);
+    assert!(bob.tweets(20).await[0].reposted);
+    // Asked for by its id, it is the tweet and nobody's repost.
+    let many = format!("/v1/tweets?ids={}", tweet.id);
+    let many: Listing<Tweet> = bob.get(&many).await.expect(200).read();
+    let single = bob.tweet(tweet.id).await;
+    assert_eq!(many.data, [single.clone()]);
+    assert_eq!((single.repost_count, single.reposted), (2, true));
+    assert_eq!(single.reposted_by, None);
+
+    bob.unrepost(&tweet).await;
+    bob.unrepost(&tweet).await;
+    assert!(!bob.tweet(tweet.id).await.reposted);
+    assert!(bob.tweets(20).await.is_empty());
+    assert!(eve.newest().await.data.is_empty());
+    eventually(PATIENCE, "one is left", || async {
+        let count = eve.tweet(tweet.id).await.repost_count;
+        expect_equal("repost_count", count, 1)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_id_of_a_repost_leads_to_the_original() {
+    let roost = Client::shared().await;
+    let [ada, bob, eve] = roost.sign_up_each(["ada", "bob", "eve"]).await;
+    let tweet = ada.post("pass me on").await;
+    bob.repost(&tweet).await;
+    let repost = bob.newest().await.meta.newest_id.expect("a repost");
+
+    for reaction in ["like", "repost", "hide"] {
+        let path = format!("/v1/tweets/{repost}/{reaction}");
+        eve.call(Method::PUT, &path).send().await.expect(204);
+    }
+    let reply = eve.try_reply(repost, "nice").await.expect(201);
+    let reply: Tweet = reply.read();
+
+    let parent = reply.in_reply_to.as_ref().map(|parent| parent.tweet_id);
+    assert_eq!(parent, Some(tweet.id));
+    // It is no tweet by itself, and is not deleted like one.
+    let path = format!("/v1/tweets/{repost}");
+    bob.get(&path).await.expect_problem(404);
+    bob.call(Method::DELETE, &path).send().await.expect(204);
+    eve.call(Method::DELETE, &path)
         .send()
         .await
         .expect_problem(403);
-    ada.call(Method::DELETE, &block).send().await.expect(204);
-    bob.call(Method::PUT, &like).send().await.expect(204);
+    assert!(bob.newest().await.has(&tweet));
+    let seen = eve.tweet(tweet.id).await;
+    assert_eq!((seen.liked, seen.reposted), (true, true));
+    let path = format!("/v1/tweets/{repost}/replies");
+    eventually(
+        PATIENCE,
+        "the reply is listed and all is counted",
+        || async {
+            let listed: Listing<Tweet> = bob.get(&path).await.expect(200).read();
+            expect_timeline(&listed.data, &[reply.id])?;
+            let seen = bob.tweet(tweet.id).await;
+            let counts = [seen.like_count, seen.reply_count, seen.repost_count];
+            expect_equal("counts", counts, [1, 1, 2])
+        },
+    )
+    .await;
 }
 
 #[tokio::test]

@@ -45,6 +45,9 @@ pub(crate) fn routes() -> Vec<(Method, String, String)> {
         route(Method::DELETE, "/v1/tweets/{id}"),
         route(Method::PUT, "/v1/tweets/{id}/like"),
         route(Method::DELETE, "/v1/tweets/{id}/like"),
+        route(Method::PUT, "/v1/tweets/{id}/repost"),
+        route(Method::DELETE, "/v1/tweets/{id}/repost"),
+        route(Method::GET, "/v1/tweets/{id}/replies"),
         route(Method::PUT, "/v1/tweets/{id}/hide"),
         route(Method::DELETE, "/v1/tweets/{id}/hide"),
         route(Method::GET, "/v1/users/me/likes"),
@@ -228,6 +231,7 @@ async fn json_that_lacks_what_is_needed_is_refused() {
         json!({ "text": 5 }),
         json!({ "text": null }),
         json!({ "text": ["x"] }),
+        json!({ "text": "x", "in_reply_to": 5 }),
     ] {
         ada.call(Method::POST, "/v1/tweets")
             .json(&body)
@@ -288,11 +292,12 @@ async fn malformed_limits_and_cursors_are_refused() {
     let ada = roost.sign_up("ada").await;
     let lists =
         ["followers", "following", "tweets"].map(|list| format!("/v1/users/{}/{list}", ada.id));
+    let replies = format!("/v1/tweets/{}/replies", ada.post("hello").await.id);
 
     for path in lists
         .iter()
         .map(String::as_str)
-        .chain(["/v1/home_timeline"])
+        .chain([replies.as_str(), "/v1/home_timeline"])
     {
         for query in [
             "limit=0",

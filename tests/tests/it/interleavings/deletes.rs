@@ -52,7 +52,10 @@ async fn a_delete_and_a_hydration_in_every_order_leave_no_ghost() {
                 // Once the 204 is out, a new read does not show the tweet, even if an older read is still under way.
                 if gone.load(Ordering::SeqCst) {
                     let page = world.read(&reader).await;
-                    let ghost = page.tweets.iter().any(|seen| seen.tweet.id == doomed);
+                    let ghost = page
+                        .tweets
+                        .iter()
+                        .any(|listed| listed.seen.tweet.id == doomed);
                     assert!(!ghost, "a ghost after{}", race.trace());
                 }
             };

@@ -136,7 +136,12 @@ impl World {
             return None;
         }
         let page = self.read(reader).await;
-        Some(page.tweets.iter().map(|seen| seen.tweet.id.get()).collect())
+        Some(
+            page.tweets
+                .iter()
+                .map(|listed| listed.seen.tweet.id.get())
+                .collect(),
+        )
     }
 
     /// Runs one race to its end. Then the reader's timeline must be what the tables say.
@@ -192,7 +197,11 @@ impl World {
         let expected = self.tables.home_timeline_of(reader.id.get()).await;
         for time in ["first", "second"] {
             let page = self.read(reader).await;
-            let shown: Vec<u64> = page.tweets.iter().map(|seen| seen.tweet.id.get()).collect();
+            let shown: Vec<u64> = page
+                .tweets
+                .iter()
+                .map(|listed| listed.seen.tweet.id.get())
+                .collect();
             assert_eq!(shown, expected, "the {time} reading after{trace}");
             assert!(
                 page.troubles.is_empty(),
@@ -205,7 +214,7 @@ impl World {
 fn shows(page: &HomePage, author: &Person) -> bool {
     page.tweets
         .iter()
-        .any(|seen| seen.tweet.author_id == author.id)
+        .any(|listed| listed.seen.tweet.author_id == author.id)
 }
 
 /// How one race ended.

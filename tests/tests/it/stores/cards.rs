@@ -24,7 +24,7 @@ fn entry(tweet: &Tweet) -> Entry {
 
 /// What the cache says of one tweet.
 async fn lookup(stores: &Stores, entry: Entry) -> Lookup {
-    let found = stores.cards().fetch(&[entry], &BTreeSet::new()).await;
+    let found = stores.cards().fetch(&[entry], &[], &BTreeSet::new()).await;
     found.expect("Redis answers").tweets.remove(0)
 }
 
@@ -108,7 +108,7 @@ async fn fill(cards: &Cards, rows: &[UserRow]) {
 
 /// The name that pages show of a user, as far as Redis knows.
 async fn shown_name(cards: &Cards, id: UserId) -> Option<String> {
-    let found = cards.fetch(&[], &BTreeSet::from([id])).await;
+    let found = cards.fetch(&[], &[], &BTreeSet::from([id])).await;
     let users = found.expect("Redis answers").users;
     users.get(&id).map(|user| user.name.as_str().to_owned())
 }
@@ -185,7 +185,7 @@ async fn older_counts_never_replace_newer_ones() {
         row
     };
     let shown = async || {
-        let found = cards.fetch(&[], &BTreeSet::from([row.id()])).await;
+        let found = cards.fetch(&[], &[], &BTreeSet::from([row.id()])).await;
         let users = found.expect("Redis answers").users;
         users.get(&row.id()).map(|user| user.follower_count)
     };
@@ -228,7 +228,7 @@ async fn a_late_fill_does_not_bring_the_card_of_a_deleted_account_back() {
         fill(&cards, &rows).await;
         counts.set(&rows).await.expect("Redis answers");
 
-        let found = cards.fetch(&[], &BTreeSet::from([id])).await;
+        let found = cards.fetch(&[], &[], &BTreeSet::from([id])).await;
         assert!(found.expect("Redis answers").users.is_empty());
         assert!(counts.tiers(&[id]).await.expect("Redis answers").is_empty());
         let profile: Option<String> = stores

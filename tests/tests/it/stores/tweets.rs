@@ -12,11 +12,12 @@ fn tweet(author: UserId, text: &str, n: u64) -> Tweet {
 }
 
 async fn stored(stores: &Stores, author: UserId) -> Vec<TweetId> {
-    let tweets = stores.tweets().newest(author, OLDEST, NEWEST, 100).await;
-    tweets
+    let tweets = stores.tweets();
+    let entries = tweets.newest_entries(author, OLDEST, NEWEST, 100).await;
+    entries
         .expect("the table answers")
         .iter()
-        .map(|tweet| tweet.id)
+        .map(|entry| entry.tweet)
         .collect()
 }
 

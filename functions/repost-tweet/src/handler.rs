@@ -1,0 +1,35 @@
+use shared::domain::{TweetId, UserId};
+use shared::flows::reposts::Reposting;
+use shared::runtime::http::{self, HttpResponse, Request};
+use shared::{Result, Roost};
+
+pub(crate) struct RepostTweet {
+    reposting: Reposting,
+}
+
+impl http::Handler for RepostTweet {
+    fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            reposting: Reposting::new(roost)?,
+        })
+    }
+
+    async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
+        let tweet = TweetId::parse(http::path(request, "id"))?;
+        self.reposting.repost(me, tweet).await?;
+        http::no_content()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shared::runtime::http::test;
+
+    const EVENT: &str = include_str!("../../../events/repost-tweet.json");
+
+    #[test]
+    fn the_event_names_a_tweet() {
+        assert!(TweetId::parse(http::path(&test::request(EVENT), "id")).is_ok());
+    }
+}
