@@ -11,6 +11,7 @@ use roost_tests::{
 use serde_json::{Value, json};
 use shared::domain::{PageSize, TweetId, UserId};
 use shared::platform::now_millis;
+use tokio::time::sleep;
 
 use crate::isolated_stack::IsolatedStack;
 use crate::stores::{someone, tweet_at};
@@ -237,13 +238,20 @@ async fn what_a_celebrity_reposts_is_pulled_and_gone_with_the_answer() {
 
     let everything = [by(&tweet, &star), own(&first)];
     eventually_shows(&reader, &everything).await;
-    assert_eq!(way(&reader, &tweet).await.as_deref(), Some("pulled"));
+    // While somebody else fills the feed, it is read from the table.
+    eventually(PATIENCE, "it comes from the feed", || async {
+        let way = way(&reader, &tweet).await;
+        expect_equal("way", way.as_deref(), Some("pulled"))
+    })
+    .await;
     expect_everywhere(&reader, &everything, first.id - 1, "from the feed").await;
     cache.flush().await;
     expect_everywhere(&reader, &everything, first.id - 1, "after a flush").await;
 
     star.unrepost(&tweet).await;
     expect_everywhere(&reader, &[own(&first)], first.id - 1, "taken back").await;
+    // A sandbox remembers a feed for a second, and counts by what it remembers and by tombstones, which the flush takes.
+    sleep(Duration::from_millis(1_200)).await;
     cache.flush().await;
     expect_everywhere(&reader, &[own(&first)], first.id - 1, "after a flush").await;
 
@@ -493,7 +501,7 @@ async fn of_reposts_that_are_near_each_other_the_oldest_is_shown_wherever_pages_
             let large = reader.walk(100).await;
             assert_eq!(shown(&large), expected, "{between} between, {loss:?}");
             let small = reader.walk(7).await;
-            assert_eq!(small, large, "{between} between, {loss:?}");
+            assert_eq!(shown(&small), expected, "{between} between, {loss:?}");
         }
     }
 }
@@ -511,7 +519,7 @@ async fn pages_go_on_upwards_from_the_position_of_a_repost() {
     let downwards: Vec<Shown> = expected.iter().rev().copied().collect();
     eventually_shows(&reader, &downwards).await;
 
-    let (mut since, mut met) = (1, Vec::new());
+    let (mut since, mut met) = (1_u64, Vec::new());
     for _ in 0..=expected.len() {
         let path = format!("/v1/home_timeline?limit=2&since_id={since}");
         let answer = reader.get(&path).await.expect(200);

@@ -362,3 +362,50 @@ async fn a_key_that_is_used_with_other_media_is_refused() {
     );
     post("https://example.com/b.jpg").await.expect_problem(422);
 }
+
+#[tokio::test]
+async fn reactions_go_with_the_account_that_made_them() {
+    let roost = Client::shared().await;
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
+    let tweet = ada.post("react to me").await;
+    bob.like(&tweet).await;
+    bob.repost(&tweet).await;
+    let counts = async || {
+        let tweet = ada.tweet(tweet.id).await;
+        (tweet.like_count, tweet.repost_count)
+    };
+    eventually(PATIENCE, "reactions are counted", || async {
+        expect_equal("counts", counts().await, (1, 1))
+    })
+    .await;
+
+    bob.call(Method::DELETE, "/v1/users/me")
+        .send()
+        .await
+        .expect(204);
+
+    eventually(PATIENCE, "they are not counted any more", || async {
+        expect_equal("counts", counts().await, (0, 0))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn news_leave_out_what_was_hidden_also_before_the_first_page_is_read() {
+    let roost = Client::shared().await;
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
+    bob.follow(&ada).await;
+    let [seen, hidden, new] = [
+        ada.post("seen").await,
+        ada.post("hidden").await,
+        ada.post("new").await,
+    ];
+    bob.hide(&hidden).await;
+
+    // Nothing of bob is cached, so this asks the tables.
+    let path = format!("/v1/home_timeline/new?since={}", seen.id);
+    let news = bob.get(&path).await.expect(200).json();
+
+    assert_eq!(news["count"], 1, "{news}");
+    assert_eq!(news["newest_id"], new.id.to_string());
+}
