@@ -395,6 +395,37 @@ impl Tables {
         updated.unwrap_or_else(|e| panic!("{handle} cannot be changed: {e:?}"));
     }
 
+    /// How often a tweet's counters have been changed.
+    pub async fn count_changes(&self, author: u64, tweet: u64) -> u64 {
+        let item = self
+            .dynamo
+            .get_item()
+            .table_name(self.table("tweets"))
+            .key("author_id", number(author))
+            .key("tweet_id", number(tweet))
+            .send()
+            .await
+            .expect("a tweet can be read")
+            .item;
+        let version = item.as_ref().and_then(|item| item.get("count_version"));
+        let version = version.and_then(|version| version.as_n().ok());
+        version.map_or(0, |version| version.parse().expect("a number"))
+    }
+
+    /// Makes a tweet's count of likes wrong.
+    pub async fn miscount_likes(&self, author: u64, tweet: u64, wrong: u64) {
+        self.dynamo
+            .update_item()
+            .table_name(self.table("tweets"))
+            .key("author_id", number(author))
+            .key("tweet_id", number(tweet))
+            .update_expression("SET like_count = :wrong")
+            .expression_attribute_values(":wrong", number(wrong))
+            .send()
+            .await
+            .expect("a tweet can be changed");
+    }
+
     async fn change_row(&self, user: u64, attribute: &str, value: AttributeValue) {
         self.dynamo
             .update_item()

@@ -13,7 +13,7 @@ from pathlib import Path
 # the same. The tests of these paths run on the local cloud.
 RARE = {
     ("AuditTimelinesFunction", "dynamodb:BatchGetItem", "reactions"): "reads reactions that the cache has lost",
-    ("AuditTimelinesFunction", "dynamodb:BatchGetItem", "relations"): "asks about blocks if a page has reposts",
+    ("AuditTimelinesFunction", "dynamodb:BatchGetItem", "relations"): "asks about blocks for readers whom thousands have blocked",
     ("AuditTimelinesFunction", "dynamodb:BatchGetItem", "tweets"): "reads tweets that the cache has lost",
     ("AuditTimelinesFunction", "dynamodb:GetItem", "users"): "reads a marker that the cache has lost",
     ("AuditTimelinesFunction", "kinesis:PutRecords", "timeline-fills"): "rebuilds a list that is lost meanwhile",
@@ -26,10 +26,14 @@ RARE = {
     ("FollowUserFunction", "dynamodb:DeleteItem", "followers"): "takes a follow back whose account went meanwhile",
     ("FollowUserFunction", "dynamodb:DeleteItem", "following"): "takes a follow back whose account went meanwhile",
     ("FollowUserFunction", "dynamodb:Query", "following"): "counts the edges of somebody at the limit, and now and then",
+    ("HomeTimelineFunction", "dynamodb:BatchGetItem", "relations"): "asks about blocks for readers whom thousands have blocked",
     ("HomeTimelineNewFunction", "dynamodb:BatchGetItem", "users"): "looks up tiers that the cache has lost",
     ("MuteUserFunction", "dynamodb:DeleteItem", "relations"): "takes a mute back whose account went meanwhile",
     ("PostTweetFunction", "dynamodb:DeleteItem", "tweets"): "takes a tweet back whose account went meanwhile",
     ("PutMarkerFunction", "dynamodb:DeleteItem", "users"): "takes a marker back whose account went meanwhile",
+    ("ReconcileCountsFunction", "dynamodb:BatchGetItem", "tweets"): "repairs a tweet's counts",
+    ("ReconcileCountsFunction", "dynamodb:Query", "reactors"): "counts reactions, if its sample has a tweet with some",
+    ("ReconcileCountsFunction", "dynamodb:UpdateItem", "tweets"): "repairs a tweet's counts",
     ("RepostTweetFunction", "dynamodb:DeleteItem", "tweets"): "takes a repost back whose account went meanwhile",
     ("UpdateMeFunction", "kinesis:PutRecords", "celebrity-flag-changed"): "has a card forgotten later if the cache is down",
 }

@@ -1,3 +1,4 @@
+use shared::flows::reconciliation::ReactionReconciliation;
 use shared::flows::tiers::TierReview;
 use shared::platform::metrics;
 use shared::runtime::schedule::Job;
@@ -17,6 +18,7 @@ pub(crate) struct ReconcileCounts {
     positions: Positions,
     counts: UserCounts,
     review: TierReview,
+    reactions: ReactionReconciliation,
     /// Users that one run looks at.
     sample: usize,
 }
@@ -31,6 +33,7 @@ impl Job for ReconcileCounts {
             positions: Positions::new(roost)?,
             counts: UserCounts::new(roost)?,
             review: TierReview::new(roost)?,
+            reactions: ReactionReconciliation::new(roost)?,
             sample: roost.config.reconcile_sample()?,
         })
     }
@@ -46,6 +49,13 @@ impl Job for ReconcileCounts {
             // Before the work: if a run dies of one user, the next one goes on behind them.
             self.positions.set(JOB, Some(row.position())).await?;
             indexed += usize::from(self.users.index_handle(&row).await?);
+            match self.reactions.check_one_of(row.id()).await {
+                Ok(was_wrong) => repaired += usize::from(was_wrong),
+                Err(error) if error.may_pass() => return Err(error),
+                Err(error) => {
+                    tracing::error!(user_id = %row.id(), error = error.chain(), "tweets left out");
+                }
+            }
             match self.reconcile(&row).await {
                 // Nobody flips on a count that is in doubt.
                 Ok(Outcome::Right) => self.review.review(std::slice::from_ref(&row)).await?,

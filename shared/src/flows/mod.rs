@@ -14,6 +14,7 @@ pub mod oracle;
 pub mod profiles;
 pub mod reactions;
 pub mod rebuild;
+pub mod reconciliation;
 pub mod relating;
 pub mod relationships;
 pub mod replies;

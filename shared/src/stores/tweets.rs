@@ -513,6 +513,37 @@ impl Tweets {
         Err(Error::GaveUp("deleting a tweet"))
     }
 
+    /// Puts a tweet's counts right, unless they have changed since the version that `right` names.
+    pub async fn set_counts(&self, tweet: Entry, right: ReactionCounts) -> Result<bool> {
+        let update = self
+            .client
+            .update_item()
+            .table_name(&self.table)
+            .set_key(Some(to_item(&TweetKey::from(tweet))?))
+            .update_expression(
+                "SET like_count = :likes, reply_count = :replies, repost_count = :reposts \
+                 ADD count_version :one",
+            )
+            .condition_expression("count_version = :version")
+            .expression_attribute_values(":likes", number(right.like_count))
+            .expression_attribute_values(":replies", number(right.reply_count))
+            .expression_attribute_values(":reposts", number(right.repost_count))
+            .expression_attribute_values(":version", number(right.version))
+            .expression_attribute_values(":one", number(1));
+        match update.send().await {
+            Ok(_) => Ok(true),
+            Err(error)
+                if error.as_service_error().is_some_and(|error| {
+                    error.is_conditional_check_failed_exception()
+                        || error.is_transaction_conflict_exception()
+                }) =>
+            {
+                Ok(false)
+            }
+            Err(error) => Err(failed("UpdateItem")(error)),
+        }
+    }
+
     /// How often others reacted to these tweets; deleted ones are left out.
     pub async fn counts(&self, entries: &[Entry]) -> Result<Vec<(TweetId, ReactionCounts)>> {
         let tweets = self.get_many(entries).await?;

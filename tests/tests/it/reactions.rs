@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use roost_tests::events;
 use roost_tests::{
     LocalCloud, PATIENCE, Tweet, User, eventually, expect_equal, expect_oracle, expect_timeline,
     given_reader, ids, in_parallel, keys,
@@ -73,6 +74,37 @@ async fn storm(users: usize, changes: usize, kill_after_ms: std::ops::Range<u64>
         .await;
     assert_eq!(cached, expected, "{killed} sandboxes were killed");
     assert_eq!(tables.likers_of(tweet.id).await as u64, expected);
+    let row_changes = tables.count_changes(author.id, tweet.id).await;
+    println!("the tweet's row was changed {row_changes} times for {changes} changes, {killed} killed");
+}
+
+#[tokio::test]
+async fn a_wrong_count_of_likes_is_put_right() {
+    let Some((cloud, tables, _)) = LocalCloud::with_stores(&[]).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let [author, fan] = roost.sign_up_each(["author", "fan"]).await;
+    let tweet = author.post("like me").await;
+    fan.like(&tweet).await;
+    fan.repost(&tweet).await;
+    fan.reply(&tweet, "well said").await;
+    let counts = async || {
+        let tweet = fan.tweet(tweet.id).await;
+        (tweet.like_count, tweet.reply_count, tweet.repost_count)
+    };
+    eventually(PATIENCE, "all is counted", || async {
+        expect_equal("counts", counts().await, (1, 1, 1))
+    })
+    .await;
+
+    tables.miscount_likes(author.id, tweet.id, 12).await;
+    roost
+        .invoke("reconcile-counts", &events::scheduled())
+        .await
+        .expect("a local cloud invokes functions");
+
+    assert_eq!(counts().await, (1, 1, 1));
 }
 
 #[tokio::test]
