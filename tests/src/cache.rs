@@ -105,7 +105,9 @@ impl Cache {
         let members: Vec<String> = self
             .ask(&["ZREVRANGE", &keys::feed(author), "0", "-1"])
             .await;
-        let ids = members.iter().filter(|member| *member != "bottom");
+        let entries = members.iter().filter(|member| *member != "bottom");
+        // A repost's member goes on behind its own id.
+        let ids = entries.map(|member| member.split(':').next().unwrap_or(member));
         ids.map(|id| id.parse().expect("an id in fixed width"))
             .collect()
     }

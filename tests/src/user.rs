@@ -72,6 +72,16 @@ impl User {
         true
     }
 
+    /// Reposts a tweet that may have been deleted, or whose author may have blocked this user.
+    pub async fn repost_if_possible(&self, tweet: &Tweet) {
+        let path = format!("/v1/tweets/{}/repost", tweet.id);
+        let answer = self.call(Method::PUT, &path).send().await;
+        match answer.status {
+            403 | 404 => drop(answer),
+            _ => drop(answer.expect(204)),
+        }
+    }
+
     pub async fn unfollow(&self, other: &User) {
         self.call(Method::DELETE, &format!("/v1/users/{}/follow", other.id))
             .send()

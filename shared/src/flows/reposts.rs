@@ -1,5 +1,9 @@
 //! Reposting a tweet, and taking that back.
 
+use std::time::Duration;
+
+use tokio::time::sleep;
+
 use super::reactions::{Targets, show};
 use crate::domain::{Entry, TweetId, UserId};
 use crate::platform::{Roost, now_millis};
@@ -9,6 +13,9 @@ use crate::{Error, Result};
 
 /// How many ids are tried before giving up.
 const ATTEMPTS: usize = 5;
+
+/// Clocks differ by a tenth of a second, and this is all that a repost waits for one of them.
+const MOST_BEHIND: Duration = Duration::from_millis(500);
 
 pub struct Reposting {
     targets: Targets,
@@ -50,6 +57,12 @@ impl Reposting {
         } = &self.unreposting;
         for _ in 0..ATTEMPTS {
             let id = TweetId::new(self.ids.next().await?);
+            if id <= original.tweet {
+                // Another sandbox's clock is a little ahead. A repost must be newer than what it shows.
+                let behind = original.tweet.millis().saturating_sub(id.millis());
+                sleep(Duration::from_millis(behind + 1).min(MOST_BEHIND)).await;
+                continue;
+            }
             let repost = Entry::new(id, me).reposting(original.reference());
             if let Some(reposted) = reactions.repost(tweets, repost, original).await? {
                 return Ok(reposted);

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use roost_tests::{LocalCloud, eventually, expect_oracle, expect_timeline, in_parallel};
 
 const PEOPLE: usize = 12;
-const VICTIMS: [&str; 5] = [
+const VICTIMS: [&str; 7] = [
+    "count-reactions",
+    "settle-reactions",
     "fan-out-pages",
     "fan-out-tweets",
     "count-follows",
@@ -36,8 +38,8 @@ async fn nothing_is_lost_or_doubled_while_stream_consumers_are_killed() {
         user.newest().await;
     }
 
-    // 200 changes of edges, one in five an unfollow and one in ten a mute, a block or the end of one, and 200 tweets, one in ten deleted
-    // again.
+    // 200 changes of edges, one in five an unfollow and one in ten a mute, a block or the end of one, and 200 tweets, one in
+    // four reposted by somebody else, one in ten hidden by them, and one in ten deleted again.
     let mut steps: Vec<_> = (0..200).flat_map(|n| [(true, n), (false, n)]).collect();
     random.shuffle(&mut steps);
     let steps: Vec<_> = steps
@@ -61,6 +63,15 @@ async fn nothing_is_lost_or_doubled_while_stream_consumers_are_killed() {
                         (true, _) => drop(user.follow_unless_blocked(other).await),
                         (false, n) => {
                             let tweet = user.post(&format!("number {n}")).await;
+                            if n % 4 == 1 {
+                                other.repost_if_possible(&tweet).await;
+                            }
+                            if n % 12 == 5 {
+                                other.unrepost(&tweet).await;
+                            }
+                            if n % 10 == 7 {
+                                other.hide(&tweet).await;
+                            }
                             if n % 10 == 9 {
                                 user.delete(&tweet).await;
                             }

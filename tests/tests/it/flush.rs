@@ -56,6 +56,8 @@ async fn reads_are_right_when_redis_loses_everything_while_people_post() {
     let roost = cloud.client();
     let readers = roost.sign_up_many("reade", 3).await;
     let authors = roost.sign_up_many("autho", 4).await;
+    // Nobody follows them: their tweets come by reposts only.
+    let outsider = roost.sign_up("outsider").await;
     in_parallel(
         4,
         readers
@@ -71,7 +73,14 @@ async fn reads_are_right_when_redis_loses_everything_while_people_post() {
             4,
             authors.iter().map(|author| async {
                 for n in 0..80 {
-                    let tweet = author.post(&format!("number {n}")).await;
+                    let text = format!("number {n}");
+                    let tweet = if n % 4 == 1 {
+                        let tweet = outsider.post(&text).await;
+                        author.repost(&tweet).await;
+                        tweet
+                    } else {
+                        author.post(&text).await
+                    };
                     acknowledged.borrow_mut().push(tweet.id);
                 }
             }),

@@ -75,7 +75,9 @@ async fn storm(users: usize, changes: usize, kill_after_ms: std::ops::Range<u64>
     assert_eq!(cached, expected, "{killed} sandboxes were killed");
     assert_eq!(tables.likers_of(tweet.id).await as u64, expected);
     let row_changes = tables.count_changes(author.id, tweet.id).await;
-    println!("the tweet's row was changed {row_changes} times for {changes} changes, {killed} killed");
+    println!(
+        "the tweet's row was changed {row_changes} times for {changes} changes, {killed} killed"
+    );
 }
 
 #[tokio::test]

@@ -41,6 +41,9 @@ impl Candidate {
     }
 }
 
+/// So many candidates that may be repeats are taken at once. If a page needs more, it comes again.
+const MOST_UNCERTAIN: usize = 100;
+
 pub(super) struct Walk<'a> {
     home: &'a HomeTimelines,
     me: UserId,
@@ -114,10 +117,10 @@ impl<'a> Walk<'a> {
     }
 
     /// The next candidates, newest first; none at the very end. Those that may turn out to be repeats do not count: so
-    /// many more are given.
+    /// many more are given, within bounds. A crowd may have reposted one tweet.
     pub(super) async fn take(&mut self, count: usize) -> Vec<Candidate> {
         let (mut taken, mut certain) = (Vec::new(), 0);
-        while certain < count {
+        while certain < count && taken.len() < count + MOST_UNCERTAIN {
             self.know(1).await;
             if self.known.front().is_some_and(|next| next.is_repost()) {
                 // Whether it is a repeat depends on what lies below it.

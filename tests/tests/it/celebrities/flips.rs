@@ -182,8 +182,10 @@ fn complaints(reads: &[Read], due: &HashMap<u64, u64>) -> Vec<String> {
     complaints
 }
 
+/// Posts, and now and then reposts what somebody has posted whom nobody follows.
 async fn post_until(
     star: &User,
+    outsider: &User,
     pause: Duration,
     posted: &RefCell<Vec<Posted>>,
     over: &AtomicBool,
@@ -196,6 +198,10 @@ async fn post_until(
             id: tweet.id,
             acknowledged_ms: now_ms(),
         });
+        if number % 5 == 0 {
+            let tweet = outsider.post(&format!("pass on {number}")).await;
+            star.repost(&tweet).await;
+        }
         number += 1;
         sleep(next.saturating_duration_since(Instant::now())).await;
     }
@@ -231,7 +237,7 @@ struct Trial {
 async fn expect_invisible_flips(trial: &Trial) -> Option<Vec<Flip>> {
     let (cloud, tables, cache) = cloud("50", "25").await?;
     let roost = cloud.client();
-    let star = roost.sign_up("star").await;
+    let [star, outsider] = roost.sign_up_each(["star", "outsider"]).await;
     let followers = roost.sign_up_many("fan", FOLLOWERS).await;
     in_parallel(
         4,
@@ -275,7 +281,7 @@ async fn expect_invisible_flips(trial: &Trial) -> Option<Vec<Flip>> {
     );
     let ((), (), in_feed, reads, killed) = tokio::join!(
         changing,
-        post_until(&star, trial.post_every, &posted, &over),
+        post_until(&star, &outsider, trial.post_every, &posted, &over),
         watch_feed(&cache, &star, &over),
         reading,
         killing

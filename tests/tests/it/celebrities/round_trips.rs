@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use roost_tests::{
-    Function, PATIENCE, RedisProxy, body_of, events, eventually, expect_equal, ids, in_parallel,
-    newest_first, page_ids,
+    Function, PATIENCE, RedisProxy, body_of, events, eventually, expect_equal, in_parallel,
+    page_ids,
 };
 
 use super::cloud;
 
 const CELEBRITIES: usize = 200;
+const PASSED_ON: usize = 4;
 const ROUND_TRIPS: usize = 3;
 /// Longer than a sandbox keeps feeds in memory.
 const FORGOTTEN: Duration = Duration::from_millis(1_200);
@@ -28,11 +29,14 @@ async fn two_hundred_celebrities_cost_three_round_trips() {
     let reader = roost.sign_up("reader").await;
     let celebrities = roost.sign_up_many("star", CELEBRITIES).await;
     in_parallel(8, celebrities.iter().map(|star| reader.follow(star))).await;
-    let posted = in_parallel(8, celebrities.iter().map(|star| star.post_many(2, 1))).await;
-    let newest: Vec<_> = ids(&newest_first(posted.concat()))
-        .into_iter()
-        .take(20)
-        .collect();
+    in_parallel(8, celebrities.iter().map(|star| star.post_many(2, 1))).await;
+    // Twelve of them pass on four tweets of somebody whom the reader does not follow, and the reader likes one.
+    let outsider = roost.sign_up("outsider").await;
+    let passed_on = outsider.post_many(PASSED_ON, 1).await;
+    let reposters = celebrities[..3 * PASSED_ON].iter().enumerate();
+    let reposting = reposters.map(|(n, star)| star.repost(&passed_on[n % PASSED_ON]));
+    in_parallel(8, reposting).await;
+    reader.like(&passed_on[0]).await;
     eventually(PATIENCE, "all of them are celebrities", || async {
         let tiers = in_parallel(8, celebrities.iter().map(|star| tables.tier_of(star.id))).await;
         let settled = tiers
@@ -43,7 +47,10 @@ async fn two_hundred_celebrities_cost_three_round_trips() {
         expect_equal("celebrities", settled, CELEBRITIES)
     })
     .await;
-    assert_eq!(reader.walk(100).await.len(), 2 * CELEBRITIES);
+    assert_eq!(reader.walk(100).await.len(), 2 * CELEBRITIES + PASSED_ON);
+    let newest = tables.home_timeline_of(reader.id).await;
+    let newest: Vec<u64> = newest.into_iter().take(20).collect();
+    assert!(passed_on.iter().all(|tweet| newest.contains(&tweet.id)));
 
     let proxy = RedisProxy::start(&cloud);
     let home_timeline = Function::start(&cloud, "home-timeline", &[("REDIS_URL", &proxy.url)]);

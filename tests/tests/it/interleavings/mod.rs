@@ -14,6 +14,7 @@ mod follows;
 mod mutes;
 mod profiles;
 mod rebuilds;
+mod reposts;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -121,6 +122,12 @@ impl World {
             entries.push(Entry::new(id, author.id));
         }
         entries
+    }
+
+    /// A place in time for somebody's repost.
+    fn place(&self, author: &Person, age_ms: u64) -> Entry {
+        let id = tweet_at(now_millis() - age_ms, author.id.get() % (1 << 22));
+        Entry::new(id, author.id)
     }
 
     async fn read(&self, reader: &Person) -> HomePage {

@@ -32,7 +32,7 @@ use shared::stores::timelines::Extent;
 use shared::stores::users::{SignUp, UserRow};
 use shared::stores::{
     Cards, Celebs, Counts, Excluded, Feeds, Followers, Following, Follows, Hidden, IdempotencyKeys,
-    Ids, Relations, Timelines, Tweets, UserCounts, Users,
+    Ids, Reactions, Relations, Timelines, Tweets, UserCounts, Users,
 };
 use shared::{Result, Roost};
 
@@ -128,6 +128,10 @@ impl Stores {
 
     pub(crate) fn excluded(&self) -> Excluded {
         self.make(Excluded::new)
+    }
+
+    pub(crate) fn reactions(&self) -> Reactions {
+        self.make(Reactions::new)
     }
 
     pub(crate) fn relations(&self) -> Relations {
