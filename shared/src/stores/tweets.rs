@@ -4,6 +4,8 @@
 //! under the author's id with a minus sign: no home timeline wants them, and somebody may write any number of them. A query
 //! that had to skip them would cost that author's followers more with each.
 
+mod row;
+
 use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::Client;
@@ -12,12 +14,12 @@ use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{
     Delete, Put, ReturnValue, ReturnValuesOnConditionCheckFailure, TransactWriteItem,
 };
-use serde::{Deserialize, Serialize};
 
+pub(super) use self::row::item;
+use self::row::{EntryRow, repost_item, shelf};
+pub use self::row::{Post, Remains, TweetKey};
 use super::dynamo::{self, Item, failed, from_item, number, signed, to_item};
-use crate::domain::{
-    Entry, Kind, Medium, ReactionCounts, Tweet, TweetId, TweetRef, TweetText, UserId,
-};
+use crate::domain::{Entry, Kind, ReactionCounts, Tweet, TweetId, UserId};
 use crate::platform::Roost;
 use crate::{Error, Result};
 
@@ -30,101 +32,6 @@ pub struct Tweets {
     table: String,
 }
 
-/// The key of a tweet, and of the stream's records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TweetKey {
-    /// Below zero for a reply to somebody else.
-    author_id: i64,
-    tweet_id: u64,
-}
-
-/// What stands at a place in an author's timeline.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Post {
-    Tweet(Tweet),
-    Repost(Entry),
-}
-
-#[derive(Serialize, Deserialize)]
-struct TweetRow {
-    #[serde(flatten)]
-    key: TweetKey,
-    /// Absent from a repost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    text: Option<TweetText>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    in_reply_to: Option<TweetKey>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    repost_of: Option<TweetKey>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    media: Vec<Medium>,
-    /// The item of the ledger that holds this tweet's idempotency key, if it had one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ledger_pk: Option<String>,
-    /// Absent from a tweet that nobody ever liked.
-    #[serde(flatten, skip_serializing)]
-    counts: CountColumns,
-}
-
-/// What an entry of a timeline is made of.
-#[derive(Deserialize)]
-struct EntryRow {
-    #[serde(flatten)]
-    key: TweetKey,
-    repost_of: Option<TweetKey>,
-}
-
-/// The attributes that count reactions to a tweet. Only [`super::ReactionCounters`] writes them. A count is below zero for
-/// a moment if a failed batch is processed again.
-#[derive(Clone, Copy, Default, Deserialize)]
-pub(super) struct CountColumns {
-    #[serde(default)]
-    like_count: i64,
-    #[serde(default)]
-    reply_count: i64,
-    #[serde(default)]
-    repost_count: i64,
-    #[serde(default)]
-    count_version: u64,
-}
-
-impl From<CountColumns> for ReactionCounts {
-    fn from(columns: CountColumns) -> Self {
-        let shown = |count: i64| u64::try_from(count).unwrap_or(0);
-        Self {
-            like_count: shown(columns.like_count),
-            reply_count: shown(columns.reply_count),
-            repost_count: shown(columns.repost_count),
-            version: columns.count_version,
-        }
-    }
-}
-
-/// A tweet on its way out, with everything that remembers it.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Remains {
-    #[serde(flatten)]
-    key: TweetKey,
-    /// The idempotency key that made it.
-    pub(super) ledger_pk: Option<String>,
-}
-
-impl EntryRow {
-    fn entry(self) -> Entry {
-        let entry = self.key.entry();
-        match self.repost_of {
-            Some(original) => entry.reposting(original.reference()),
-            None => entry,
-        }
-    }
-}
-
-impl Remains {
-    pub const fn entry(&self) -> Entry {
-        self.key.entry()
-    }
-}
-
 /// What came of storing a tweet.
 pub enum Stored {
     /// It was stored, perhaps by an earlier attempt of the same request whose answer was lost.
@@ -135,96 +42,6 @@ pub enum Stored {
     Before(Tweet),
     /// The idempotency key was used before, with another text.
     KeyReused,
-}
-
-impl TweetKey {
-    pub(super) const fn new(author_id: i64, tweet: TweetId) -> Self {
-        Self {
-            author_id,
-            tweet_id: tweet.get(),
-        }
-    }
-
-    pub const fn entry(self) -> Entry {
-        self.reference().entry()
-    }
-
-    pub const fn reference(self) -> TweetRef {
-        TweetRef {
-            tweet_id: TweetId::new(self.tweet_id),
-            author_id: UserId::new(self.author_id.unsigned_abs()),
-            is_reply: self.author_id < 0,
-        }
-    }
-
-    /// The author's id as it stands in the key.
-    pub(super) const fn author_id(self) -> i64 {
-        self.author_id
-    }
-}
-
-impl From<Entry> for TweetKey {
-    fn from(entry: Entry) -> Self {
-        Self {
-            author_id: shelf(entry.author, entry.kind),
-            tweet_id: entry.tweet.get(),
-        }
-    }
-}
-
-impl From<TweetRef> for TweetKey {
-    fn from(tweet: TweetRef) -> Self {
-        tweet.entry().into()
-    }
-}
-
-/// The partition in which an author's tweets of one kind are kept. Ids leave the top bit free.
-fn shelf(author: UserId, kind: Kind) -> i64 {
-    let author = author.get().cast_signed();
-    match kind {
-        Kind::Tweet | Kind::Repost(_) => author,
-        Kind::Reply => -author,
-    }
-}
-
-impl TweetRow {
-    fn post(self) -> Result<Post> {
-        let entry = self.key.entry();
-        if let Some(original) = self.repost_of {
-            return Ok(Post::Repost(entry.reposting(original.reference())));
-        }
-        let text = self
-            .text
-            .ok_or_else(|| Error::unreadable("a tweet")("it has no text".to_owned()))?;
-        let tweet = Tweet::new(entry.tweet, entry.author, text)
-            .with_media(self.media)
-            .replying_to(self.in_reply_to.map(TweetKey::reference));
-        Ok(Post::Tweet(Tweet {
-            counts: self.counts.into(),
-            ..tweet
-        }))
-    }
-}
-
-impl Post {
-    fn from_item(item: Item) -> Result<Self> {
-        from_item::<TweetRow>("a tweet", item)?.post()
-    }
-
-    pub fn tweet(self) -> Option<Tweet> {
-        match self {
-            Self::Tweet(tweet) => Some(tweet),
-            Self::Repost(_) => None,
-        }
-    }
-
-    /// Where it stands.
-    pub fn entry(&self) -> Entry {
-        match self {
-            Self::Tweet(tweet) => tweet.entry(),
-            Self::Repost(entry) => *entry,
-        }
-    }
 }
 
 impl Tweets {
@@ -347,17 +164,8 @@ impl Tweets {
     /// What stands at these places, in no order; what is not there is left out.
     pub async fn posts(&self, places: &[Entry]) -> Result<Vec<Post>> {
         // A batch must not name an item twice.
-        let places: BTreeSet<(i64, u64)> = places
-            .iter()
-            .map(|entry| (shelf(entry.author, entry.kind), entry.tweet.get()))
-            .collect();
-        let keys = places.into_iter().map(|(author_id, tweet_id)| {
-            to_item(&TweetKey {
-                author_id,
-                tweet_id,
-            })
-        });
-        let keys: Result<Vec<Item>> = keys.collect();
+        let keys: BTreeSet<TweetKey> = places.iter().copied().map(TweetKey::from).collect();
+        let keys: Result<Vec<Item>> = keys.iter().map(to_item).collect();
         let items = dynamo::get_many(&self.client, &self.table, keys?, true).await?;
         items.into_iter().map(Post::from_item).collect()
     }
@@ -578,32 +386,6 @@ impl Range {
             ..self
         }
     }
-}
-
-/// The tweet as the table keeps it.
-pub(super) fn item(tweet: &Tweet, ledger_pk: Option<String>) -> Result<Item> {
-    to_item(&TweetRow {
-        key: tweet.entry().into(),
-        text: Some(tweet.text.clone()),
-        in_reply_to: tweet.in_reply_to.map(TweetKey::from),
-        repost_of: None,
-        media: tweet.media.clone(),
-        ledger_pk,
-        counts: CountColumns::default(),
-    })
-}
-
-/// The repost as the table keeps it.
-fn repost_item(repost: Entry) -> Result<Item> {
-    to_item(&TweetRow {
-        key: repost.into(),
-        text: None,
-        in_reply_to: None,
-        repost_of: repost.repost_of().map(TweetKey::from),
-        media: Vec::new(),
-        ledger_pk: None,
-        counts: CountColumns::default(),
-    })
 }
 
 /// For callers that read from the newest or down to the oldest.

@@ -11,9 +11,11 @@ use tokio::time::Instant;
 use super::super::rebuild::in_time;
 use super::walk::Candidate;
 use super::{HomeTimelines, Trouble, Troubles};
+use crate::Result;
 use crate::domain::{Entry, ListedTweet, Origin, Tweet, TweetId, User, UserId};
 use crate::stores::cards::{CardFills, Found, Lookup, Standing};
 use crate::stores::reacted::Marks;
+use crate::stores::tweets::Post;
 
 /// A page as it fills.
 #[derive(Default)]
@@ -57,6 +59,36 @@ fn plain(entry: Entry) -> Entry {
     entry.shown().by(Origin::default())
 }
 
+/// What was found of that.
+struct Fetched {
+    tweets: HashMap<TweetId, Lookup>,
+    reposts: HashMap<TweetId, Standing>,
+    users: HashMap<UserId, User>,
+    /// `false` if some people could not be looked up.
+    all_people_known: bool,
+}
+
+impl Fetched {
+    fn stands(&self, place: &Entry) -> bool {
+        !place.is_repost() || self.reposts.get(&place.tweet) == Some(&Standing::Stands)
+    }
+
+    /// Has it a tombstone, or its original?
+    fn is_buried(&self, place: &Entry) -> bool {
+        let tweet = self.tweets.get(&place.shown().tweet);
+        matches!(tweet, Some(Lookup::Deleted))
+            || self.reposts.get(&place.tweet) == Some(&Standing::TakenBack)
+    }
+
+    /// What is shown at this place, unless it is not known to be there.
+    fn tweet(&self, place: &Entry) -> Option<&Tweet> {
+        match self.tweets.get(&place.shown().tweet) {
+            Some(Lookup::Found(tweet)) if self.stands(place) => Some(tweet),
+            _ => None,
+        }
+    }
+}
+
 impl HomeTimelines {
     /// Adds what is to be shown of the candidates: nothing that was deleted, taken back, hidden, or is a repeat. What the
     /// tables do not give in time is left out. So is everything if nobody can tell what the reader has hidden.
@@ -69,40 +101,40 @@ impl HomeTimelines {
         troubles: &mut Troubles,
     ) {
         let wanted = Wanted::new(candidates, &hydrated.users);
-        let (fetched, marks) = tokio::join!(
+        let (found, marks) = tokio::join!(
             self.cards
                 .fetch(&wanted.tweets, &wanted.reposts, &wanted.people),
             in_time(until, self.my_reactions.to_entries(me, &wanted.tweets))
         );
-        let Some(marks) = troubles.note(Trouble::TablesUnavailable, marks) else {
-            return;
-        };
-        let cache_answers = fetched.is_ok();
+        if let Some(marks) = troubles.note(Trouble::TablesUnavailable, marks) {
+            let fetched = self.complete(wanted, found, until, troubles).await;
+            hydrated.add(candidates, fetched, marks);
+        }
+    }
+
+    /// Reads from the tables what Redis does not know, and lets it know.
+    async fn complete(
+        &self,
+        wanted: Wanted,
+        found: Result<Found>,
+        until: Instant,
+        troubles: &mut Troubles,
+    ) -> Fetched {
+        let cache_answers = found.is_ok();
         let found = troubles
-            .note(Trouble::CacheUnavailable, fetched)
+            .note(Trouble::CacheUnavailable, found)
             .unwrap_or_else(|| Found::nothing(&wanted.tweets, &wanted.reposts));
-        let strangers = wanted.people.into_iter();
+        let tweets = wanted.tweets.iter().zip(&found.tweets);
+        let unknown = tweets.filter(|(_, lookup)| matches!(lookup, Lookup::Unknown));
+        let unknown: Vec<Entry> = unknown.map(|(entry, _)| *entry).collect();
+        let reposts = wanted.reposts.iter().zip(&found.reposts);
+        let in_doubt = reposts.filter(|(_, standing)| **standing == Standing::Unknown);
+        let in_doubt: Vec<Entry> = in_doubt.map(|(entry, _)| *entry).collect();
+        let strangers = wanted.people.iter().copied();
         let strangers: Vec<UserId> = strangers
             .filter(|person| !found.users.contains_key(person))
             .collect();
-        let tweets = wanted.tweets.into_iter().zip(found.tweets);
-        let mut tweets: HashMap<TweetId, (Entry, Lookup)> = tweets
-            .map(|(entry, lookup)| (entry.tweet, (entry, lookup)))
-            .collect();
-        let reposts = wanted.reposts.into_iter().zip(found.reposts);
-        let mut reposts: HashMap<TweetId, (Entry, Standing)> = reposts
-            .map(|(entry, standing)| (entry.tweet, (entry, standing)))
-            .collect();
 
-        // What Redis does not know.
-        let unknown = tweets
-            .values()
-            .filter(|(_, lookup)| matches!(lookup, Lookup::Unknown));
-        let in_doubt = reposts
-            .values()
-            .filter(|(_, standing)| *standing == Standing::Unknown);
-        let unknown: Vec<Entry> = unknown.map(|(entry, _)| *entry).collect();
-        let in_doubt: Vec<Entry> = in_doubt.map(|(entry, _)| *entry).collect();
         let fills = if cache_answers {
             self.cards.begin_fill(&strangers).await
         } else {
@@ -113,17 +145,12 @@ impl HomeTimelines {
             in_time(until, self.tweets.posts(&in_doubt)),
             in_time(until, self.users.rows(strangers))
         );
-        let read = troubles
-            .note(Trouble::TablesUnavailable, read)
-            .unwrap_or_default();
-        let standing = troubles
-            .note(Trouble::TablesUnavailable, standing)
-            .unwrap_or_default();
-        let standing: Vec<Entry> = standing.iter().map(|post| post.entry()).collect();
-        let all_known = rows.is_ok();
-        let rows = troubles
-            .note(Trouble::TablesUnavailable, rows)
-            .unwrap_or_default();
+        let all_people_known = rows.is_ok();
+        let tables = Trouble::TablesUnavailable;
+        let read = troubles.note(tables, read).unwrap_or_default();
+        let standing = troubles.note(tables, standing).unwrap_or_default();
+        let standing: Vec<Entry> = standing.iter().map(Post::entry).collect();
+        let rows = troubles.note(tables, rows).unwrap_or_default();
         if cache_answers {
             let filled = async {
                 let fills = fills?;
@@ -136,47 +163,56 @@ impl HomeTimelines {
             }
         }
 
-        let users = &mut hydrated.users;
-        users.extend(found.users);
-        users.extend(rows.into_iter().map(|row| (row.id(), row.into())));
-        for repost in &standing {
-            reposts.insert(repost.tweet, (*repost, Standing::Stands));
-        }
-        for tweet in read {
-            tweets.insert(tweet.id, (tweet.entry(), Lookup::Found(tweet)));
-        }
-        let stands = |place: &Entry| {
-            let known = reposts.get(&place.tweet);
-            !place.is_repost() || known.is_some_and(|(_, known)| *known == Standing::Stands)
+        let ids = |entries: &[Entry]| entries.iter().map(|it| it.tweet).collect::<Vec<_>>();
+        let mut fetched = Fetched {
+            tweets: ids(&wanted.tweets).into_iter().zip(found.tweets).collect(),
+            reposts: ids(&wanted.reposts)
+                .into_iter()
+                .zip(found.reposts)
+                .collect(),
+            users: found.users,
+            all_people_known,
         };
+        let read = read.into_iter();
+        fetched
+            .tweets
+            .extend(read.map(|tweet| (tweet.id, Lookup::Found(tweet))));
+        let standing = standing.iter();
+        fetched
+            .reposts
+            .extend(standing.map(|repost| (repost.tweet, Standing::Stands)));
+        let rows = rows.into_iter();
+        fetched.users.extend(rows.map(|row| (row.id(), row.into())));
+        fetched
+    }
+}
+
+impl Hydrated {
+    /// Adds what is to be shown of the candidates.
+    fn add(&mut self, candidates: &[Candidate], mut fetched: Fetched, marks: Marks) {
+        self.users.extend(fetched.users.drain());
         for Candidate { entry, older } in candidates {
             let shown = entry.shown();
-            if marks.hidden.contains(&shown.tweet) || older.iter().any(stands) {
-                continue;
-            }
-            let missing = [entry.author, shown.author]
-                .into_iter()
-                .find(|person| !users.contains_key(person));
-            if let Some(person) = missing.filter(|_| all_known) {
-                // The account was deleted, and the tweets are about to be.
-                hydrated.gone.insert(person);
-                continue;
-            }
-            let taken_back = reposts
-                .get(&entry.tweet)
-                .is_some_and(|(_, known)| *known == Standing::TakenBack);
-            let lookup = tweets.get(&shown.tweet).map(|(_, lookup)| lookup);
-            if taken_back || matches!(lookup, Some(Lookup::Deleted)) {
-                continue;
-            }
-            hydrated.alive.push(*entry);
-            if let Some(Lookup::Found(tweet)) = lookup
-                && stands(entry)
+            if marks.hidden.contains(&shown.tweet)
+                || older.iter().any(|place| fetched.stands(place))
             {
-                let listed = ListedTweet::new(*entry, marks.see(Tweet::clone(tweet)));
-                hydrated.tweets.push(listed);
+                continue;
             }
+            let mut people = [entry.author, shown.author].into_iter();
+            let missing = people.find(|person| !self.users.contains_key(person));
+            if let Some(person) = missing.filter(|_| fetched.all_people_known) {
+                // The account was deleted, and the tweets are about to be.
+                self.gone.insert(person);
+                continue;
+            }
+            if fetched.is_buried(entry) {
+                continue;
+            }
+            self.alive.push(*entry);
+            let tweet = fetched.tweet(entry).cloned();
+            let listed = tweet.map(|tweet| ListedTweet::new(*entry, marks.see(tweet)));
+            self.tweets.extend(listed);
         }
-        hydrated.marks.extend(marks);
+        self.marks.extend(marks);
     }
 }
