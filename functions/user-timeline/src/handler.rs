@@ -1,6 +1,8 @@
 use std::collections::{BTreeSet, HashMap};
 
-use shared::domain::{Cursor, Entry, ListedTweet, SeenTweet, Tweet, TweetId, User, UserId};
+use shared::domain::{
+    Cursor, Entry, ListedTweet, SeenTweet, Tweet, TweetId, TweetRef, User, UserId,
+};
 use shared::flows::lookup::TweetLookup;
 use shared::flows::reactions::MyReactions;
 use shared::runtime::http::{self, HttpResponse, Page, Request};
@@ -61,7 +63,7 @@ impl UserTimeline {
     ) -> Result<(Vec<ListedTweet>, Vec<User>)> {
         let places: Vec<Entry> = posts.iter().map(Post::entry).collect();
         let originals = places.iter().filter_map(|place| place.repost_of());
-        let mut originals: Vec<Entry> = originals.map(|original| original.entry()).collect();
+        let mut originals: Vec<Entry> = originals.map(TweetRef::entry).collect();
         let authors: BTreeSet<UserId> = originals.iter().map(|original| original.author).collect();
         let apart = self.relations.apart(me, &authors).await?;
         originals.retain(|original| !apart.contains(&original.author));

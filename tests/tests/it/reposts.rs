@@ -54,7 +54,8 @@ async fn way(reader: &User, tweet: &Tweet) -> Option<String> {
     let path = "/v1/home_timeline?limit=100&explain=true";
     let page = reader.get(path).await.expect(200).json();
     let mut items = page["data"].as_array().expect("a list").iter();
-    let item = items.find(|item| item["id"] == tweet.id.to_string())?;
+    let id = tweet.id.to_string();
+    let item = items.find(|item| item["id"] == id.as_str())?;
     Some(item["explain"]["via"].as_str().expect("a way").to_owned())
 }
 

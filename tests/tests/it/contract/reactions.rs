@@ -150,7 +150,7 @@ async fn a_repost_is_the_callers_at_once_and_counted_soon() {
     let many = format!("/v1/tweets?ids={}", tweet.id);
     let many: Listing<Tweet> = bob.get(&many).await.expect(200).read();
     let single = bob.tweet(tweet.id).await;
-    assert_eq!(many.data, [single.clone()]);
+    assert_eq!(many.data, std::slice::from_ref(&single));
     assert_eq!((single.repost_count, single.reposted), (2, true));
     assert_eq!(single.reposted_by, None);
 

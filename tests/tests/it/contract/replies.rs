@@ -111,7 +111,10 @@ async fn a_blocked_person_cannot_reply() {
 
     let refused = bob.try_reply(tweet.id, "why?").await;
     refused.expect_problem(403);
-    assert_eq!(bob.tweets_and_replies(100).await, [of_bob.clone()]);
+    assert_eq!(
+        bob.tweets_and_replies(100).await,
+        std::slice::from_ref(&of_bob)
+    );
     // The blocker may: nobody has blocked her.
     ada.reply(&of_bob, "because").await;
 
