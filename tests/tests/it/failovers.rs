@@ -173,7 +173,11 @@ impl Replica {
         let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = free.local_addr().expect("a port was bound").port();
         drop(free);
+        // It keeps what it got from the primary in a file of its working directory.
+        let directory = std::env::temp_dir().join(format!("roost-tests-replica-{port}"));
+        std::fs::create_dir_all(&directory).expect("a directory for the replica");
         let process = Command::new("redis-server")
+            .current_dir(directory)
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
             .args([
                 "--save",
