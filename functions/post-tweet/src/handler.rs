@@ -58,7 +58,10 @@ impl http::Handler for PostTweet {
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let post = read(request)?;
-        let parent = self.parent(me, &post).await?;
+        let parent = match self.parent(me, &post).await {
+            Ok(parent) => parent,
+            Err(error) => return self.replay_reply(me, &post, error).await,
+        };
         let (tweet, is_new) = self.store(me, &post, parent).await?;
         if !is_new {
             // It was shown when it was new, and may have been deleted since.
@@ -87,6 +90,31 @@ impl PostTweet {
             .see(me, vec![now.unwrap_or(tweet)])
             .await?;
         http::created(&seen.first())
+    }
+
+    /// The parent is gone, or may not be replied to any more. That is no reason to refuse a request that was fulfilled
+    /// before, and whose answer may have been lost.
+    async fn replay_reply(&self, me: UserId, post: &Post, error: Error) -> Result<HttpResponse> {
+        let (Some(key), Some(tweet_id)) = (&post.idempotency_key, post.in_reply_to) else {
+            return Err(error);
+        };
+        let parent = TweetRef {
+            tweet_id,
+            author_id: me,
+            is_reply: false,
+        };
+        let asked = Tweet::new(tweet_id, me, post.text.clone())
+            .with_media(post.media.clone())
+            .replying_to(Some(parent));
+        let Some(id) = self.idempotency_keys.stored_before(&asked, key).await? else {
+            return Err(error);
+        };
+        let places = self.tweets.places_of(id, me).await?;
+        let mut stored = self.tweets.get_many(&places).await?;
+        match stored.pop() {
+            Some(tweet) => self.replay(me, tweet).await,
+            None => Err(error),
+        }
     }
 
     /// The tweet that is replied to.

@@ -1,7 +1,9 @@
 //! Counting reactions to tweets, and showing the new counts.
 
+use std::collections::HashSet;
+
 use crate::Result;
-use crate::domain::{Entry, Reaction};
+use crate::domain::{Entry, Reaction, TweetId};
 use crate::platform::Roost;
 use crate::stores::reactions::{Change, ReactionKey};
 use crate::stores::{Cards, ReactionCounters, Reactions, Reactors, TweetStats, Tweets};
@@ -35,16 +37,21 @@ impl ReactionCounting {
     /// concerned.
     pub async fn count(&self, changes: &[Change]) -> Result<usize> {
         let counted = self.counters.apply(changes).await?;
-        self.forget(&counted.gone).await?;
-        let tweets: Vec<Entry> = counted.tweets.into_iter().collect();
+        let tweets: Vec<Entry> = counted.tweets.iter().copied().collect();
         let counts = self.tweets.counts(&tweets).await?;
+        let exist: HashSet<TweetId> = counts.iter().map(|(tweet, _)| *tweet).collect();
+        // Their tweets were deleted before they were counted, or right after that, when nobody knew yet of reactions.
+        let gone = changes.iter().filter(|it| !exist.contains(&it.tweet.tweet));
+        let gone: Vec<Change> = gone.copied().collect();
+        self.forget(&gone).await?;
         let young = counts.iter().filter(|(_, counts)| counts.version <= YOUNG);
         self.reactors.note(young.map(|(tweet, _)| *tweet)).await?;
         self.stats.set(&counts).await?;
         Ok(counts.len())
     }
 
-    /// Removes reactions that came in while their tweet was deleted. A reply stays: it is its author's tweet.
+    /// Removes reactions to tweets that do not exist any more, whether they stand or not: a repost may have taken the place
+    /// of another one before that was counted. A reply stays: it is its author's tweet.
     async fn forget(&self, gone: &[Change]) -> Result<()> {
         let reposts = gone.iter().filter_map(Change::repost);
         let reposts: Vec<Entry> = reposts.collect();
@@ -52,7 +59,8 @@ impl ReactionCounting {
         let marks = gone
             .iter()
             .filter(|change| change.reaction != Reaction::Reply);
-        self.reactions.erase(marks.map(ReactionKey::of)).await
+        self.reactions.erase(marks.map(ReactionKey::of)).await?;
+        self.reactors.erase_of(gone).await
     }
 }
 

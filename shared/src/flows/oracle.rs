@@ -8,7 +8,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::Result;
 use crate::domain::repeats::{NEIGHBOURS, without_repeats};
-use crate::domain::{Entry, Reaction, TweetId, UserId};
+use crate::domain::{Entry, Reaction, Relation, TweetId, UserId};
 use crate::platform::Roost;
 use crate::stores::tweets::{NEWEST, OLDEST};
 use crate::stores::{Following, Reactions, Relations, Tweets};
@@ -37,7 +37,8 @@ impl Oracle {
     /// are on either side of a block with them, by whomever they are reposted; without repeats of one tweet; and without
     /// tweets that they have hidden. Newest first.
     pub async fn home_timeline(&self, user: UserId, count: usize) -> Result<Vec<Entry>> {
-        let excluded = self.relations.excluded(user).await?;
+        let mut excluded = self.relations.excluded(user).await?;
+        let many_blockers = excluded.len() as u64 >= Relation::MOST;
         let mut authors = self.following.all(user).await?;
         authors.retain(|author| !excluded.contains(author));
         authors.push(user);
@@ -45,6 +46,10 @@ impl Oracle {
         let mut enough = count.saturating_add(hidden.len() + NEIGHBOURS);
         loop {
             let (mut entries, all) = self.newest(&authors, enough).await?;
+            if many_blockers {
+                let others = entries.iter().map(|entry| entry.shown().author).collect();
+                excluded.extend(self.relations.apart(user, &others).await?);
+            }
             entries.retain(|entry| !excluded.contains(&entry.shown().author));
             let certain = if all {
                 entries.len()
@@ -56,6 +61,12 @@ impl Oracle {
             let mut shown = without_repeats(&entries);
             shown.retain(|entry| lowest.is_none_or(|lowest| entry.tweet > lowest));
             shown.retain(|entry| !hidden.contains(&entry.shown().tweet));
+            // Reposts leave the table a moment after their original.
+            let reposted = shown.iter().filter(|entry| entry.is_repost());
+            let reposted: Vec<Entry> = reposted.map(|entry| entry.shown()).collect();
+            let originals = self.tweets.get_many(&reposted).await?;
+            let originals: HashSet<TweetId> = originals.iter().map(|tweet| tweet.id).collect();
+            shown.retain(|it| !it.is_repost() || originals.contains(&it.shown().tweet));
             if all || shown.len() >= count {
                 shown.truncate(count);
                 return Ok(shown);

@@ -10,7 +10,8 @@ use crate::platform::Roost;
 use crate::stores::tweets::{NEWEST, Post};
 use crate::stores::{Reactors, TweetStats, Tweets};
 
-/// Of so many of an author's newest tweets one is checked, at random. To count all reactions of one takes 36 queries.
+/// Of so many of an author's newest tweets one is checked, at random. To count all reactions of one takes 36 queries, and
+/// more if there are very many.
 const NEWEST_TWEETS: usize = 20;
 
 pub struct ReactionReconciliation {
@@ -33,7 +34,7 @@ impl ReactionReconciliation {
     pub async fn check_one_of(&self, author: UserId) -> Result<bool> {
         let newest = self
             .tweets
-            .newest(author, false, NEWEST, NEWEST_TWEETS)
+            .newest(author, fastrand::bool(), NEWEST, NEWEST_TWEETS)
             .await?;
         let tweets = newest.into_iter().filter_map(Post::tweet);
         let counted: Vec<_> = tweets.filter(|tweet| tweet.counts.version > 0).collect();
@@ -56,8 +57,8 @@ impl ReactionReconciliation {
             repost_count,
             version: counts.version,
         };
-        // On condition that its version is still the same.
-        if right == counts || !self.tweets.set_counts(tweet, right).await? {
+        // If the version is still the same and a count differs. The table compares: a count below zero is shown as zero.
+        if !self.tweets.set_counts(tweet, right).await? {
             return Ok(false);
         }
         tracing::warn!(tweet_id = %tweet.tweet, ?counts, ?right, "counts of a tweet drifted");

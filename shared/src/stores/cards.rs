@@ -267,19 +267,27 @@ impl Cards {
         self.redis.tell(sets.collect::<Vec<_>>()).await
     }
 
-    /// One round trip, without any text: which of these tweets and reposts have a tombstone. If the original has one, so
-    /// have its reposts.
+    /// One round trip, without any text: which of these tweets and reposts have a tombstone. A repost also counts as buried
+    /// if its original is.
     pub async fn buried(&self, entries: &[Entry]) -> Result<HashSet<TweetId>> {
-        let both = |entry: &Entry| [*entry, entry.shown()];
-        let reads = entries.iter().flat_map(both);
-        let reads = reads.map(|entry| read_mark(entry.tweet));
+        let both = entries.iter().flat_map(|entry| [*entry, entry.shown()]);
+        let plain = both.map(|entry| Entry::new(entry.tweet, entry.author));
+        let plain: BTreeSet<Entry> = plain.collect();
+        let reads = plain.iter().map(|entry| read_mark(entry.tweet));
         let marks: Vec<Value> = self.redis.run(reads.collect::<Vec<_>>()).await?;
-        let (marks, _) = marks.as_chunks::<2>();
-        let buried = entries.iter().zip(marks).filter(|(entry, marks)| {
-            let mut pairs = both(entry).into_iter().zip(*marks);
-            pairs.any(|(entry, mark)| is_tombstone(entry, mark))
-        });
-        Ok(buried.map(|(entry, _)| entry.tweet).collect())
+        let buried = plain.into_iter().zip(marks);
+        let buried = buried.filter(|(entry, mark)| is_tombstone(*entry, mark));
+        let buried: HashSet<TweetId> = buried.map(|(entry, _)| entry.tweet).collect();
+        let is_buried = |entry: &&Entry| {
+            [entry.tweet, entry.shown().tweet]
+                .iter()
+                .any(|id| buried.contains(id))
+        };
+        Ok(entries
+            .iter()
+            .filter(is_buried)
+            .map(|it| it.tweet)
+            .collect())
     }
 
     /// From now on no reader shows this tweet.

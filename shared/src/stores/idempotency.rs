@@ -47,7 +47,7 @@ impl IdempotencyKeys {
     pub async fn store_once(&self, tweet: &Tweet, key: &str) -> Result<Stored> {
         let now = now_millis() / 1_000;
         let row = KeyRow {
-            pk: format!("idem#{}#{key}", tweet.author_id),
+            pk: key_of(tweet, key),
             tweet_id: tweet.id.get(),
             digest: digest(tweet),
             expires_at: now + SECONDS,
@@ -97,6 +97,14 @@ impl IdempotencyKeys {
         })
     }
 
+    /// The tweet that this key has stored with this body, if any.
+    pub async fn stored_before(&self, tweet: &Tweet, key: &str) -> Result<Option<TweetId>> {
+        let before = self.find(key_of(tweet, key)).await?;
+        let now = now_millis() / 1_000;
+        let before = before.filter(|it| it.expires_at >= now && it.digest == digest(tweet));
+        Ok(before.map(|before| TweetId::new(before.tweet_id)))
+    }
+
     async fn find(&self, pk: String) -> Result<Option<KeyRow>> {
         let request = self
             .client
@@ -118,6 +126,10 @@ impl IdempotencyKeys {
         });
         dynamo::delete_many(&self.client, deletes.collect()).await
     }
+}
+
+fn key_of(tweet: &Tweet, key: &str) -> String {
+    format!("idem#{}#{key}", tweet.author_id)
 }
 
 fn digest(tweet: &Tweet) -> String {

@@ -307,6 +307,12 @@ impl Reactors {
             .await
     }
 
+    /// Removes the rows of these reactions, if there are any.
+    pub async fn erase_of(&self, changes: &[Change]) -> Result<()> {
+        let keys: Vec<ReactorKey> = changes.iter().map(ReactorKey::new).collect();
+        self.erase_keys(keys.iter()).await
+    }
+
     async fn erase_keys(&self, keys: impl Iterator<Item = &ReactorKey>) -> Result<()> {
         let mut deletes = Vec::new();
         for key in keys {

@@ -321,7 +321,8 @@ impl Tweets {
         Err(Error::GaveUp("deleting a tweet"))
     }
 
-    /// Puts a tweet's counts right, unless they have changed since the version that `right` names.
+    /// Puts a tweet's counts right, if they are wrong and have not changed since the version that `right` names. Says
+    /// whether it did.
     pub async fn set_counts(&self, tweet: Entry, right: ReactionCounts) -> Result<bool> {
         let update = self
             .client
@@ -332,7 +333,10 @@ impl Tweets {
                 "SET like_count = :likes, reply_count = :replies, repost_count = :reposts \
                  ADD count_version :one",
             )
-            .condition_expression("count_version = :version")
+            .condition_expression(
+                "count_version = :version AND \
+                 (like_count <> :likes OR reply_count <> :replies OR repost_count <> :reposts)",
+            )
             .expression_attribute_values(":likes", number(right.like_count))
             .expression_attribute_values(":replies", number(right.reply_count))
             .expression_attribute_values(":reposts", number(right.repost_count))

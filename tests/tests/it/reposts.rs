@@ -698,7 +698,7 @@ impl Place {
     /// The rule, spelled out: of one tweet and its reposts, the oldest among neighbours is shown.
     fn without_repeats(places: &[Self]) -> Vec<Self> {
         let is_repeat = |n: usize, place: &Self| {
-            let mut below = places[n + 1..].iter().take(80);
+            let mut below = places[n + 1..].iter().take(79);
             place.is_repost() && below.any(|older| older.shows == place.shows)
         };
         let shown = places.iter().enumerate();
@@ -786,4 +786,57 @@ async fn a_long_timeline_full_of_reposts_is_right_from_the_list_down_to_the_tabl
         let news = home.news(UserId::new(me), since).await;
         assert_eq!(news.count, above.len(), "by number from {n}");
     }
+}
+
+#[tokio::test]
+async fn a_repost_whose_tombstone_is_lost_hides_no_newer_one() {
+    let roost = Client::shared().await;
+    let Some(cache) = roost.cache().await else {
+        return;
+    };
+    let ([author, first, reader], tweet) = given_repost(&roost).await;
+    let second = roost.sign_up("secon").await;
+    reader.follow(&second).await;
+    let lost = newest_position(&reader).await;
+    first.unrepost(&tweet).await;
+    eventually_shows(&reader, &[]).await;
+    // The list still has it.
+    let _: u64 = cache.ask(&["DEL", &format!("tweet:{{{lost}}}")]).await;
+
+    second.repost(&tweet).await;
+
+    let expected = [by(&tweet, &second)];
+    eventually_shows(&reader, &expected).await;
+    let page = reader.call(Method::GET, "/v1/home_timeline");
+    let page = page.header("if-none-match", "W/\"of before\"").send().await;
+    let page: Listing<Tweet> = page.expect(200).read();
+    assert_eq!(shown(&page.data), expected, "to a reader with an old tag");
+    let path = format!("/v1/home_timeline/new?since={lost}");
+    let news = reader.get(&path).await.expect(200).json();
+    assert_eq!(news["count"], 1, "{news}");
+    drop(author);
+}
+
+#[tokio::test]
+async fn a_repost_that_was_renewed_goes_with_its_original() {
+    let roost = Client::shared().await;
+    let Some(tables) = roost.tables().await else {
+        return;
+    };
+    let ([author, reposter, _], tweet) = given_repost(&roost).await;
+    eventually(PATIENCE, "the first one is counted", || async {
+        expect_equal("count", author.tweet(tweet.id).await.repost_count, 1)
+    })
+    .await;
+    // Faster than anybody counts.
+    reposter.unrepost(&tweet).await;
+    reposter.repost(&tweet).await;
+    assert_eq!(tables.tweets_of(reposter.id).await.len(), 1);
+
+    author.delete(&tweet).await;
+
+    eventually(PATIENCE, "no repost is left", || async {
+        expect_equal("rows", tables.tweets_of(reposter.id).await.len(), 0)
+    })
+    .await;
 }

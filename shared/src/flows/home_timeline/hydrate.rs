@@ -40,10 +40,14 @@ struct Wanted {
 impl Wanted {
     fn new(candidates: &[Candidate], known: &HashMap<UserId, User>) -> Self {
         let places = || candidates.iter().map(|candidate| candidate.entry);
-        let older = candidates.iter().flat_map(|it| it.older.iter().copied());
+        let older = || candidates.iter().flat_map(|it| it.older.iter().copied());
         let tweets: BTreeSet<Entry> = places().map(plain).collect();
-        let reposts: BTreeSet<Entry> = places().chain(older).filter(|it| it.is_repost()).collect();
+        let reposts: BTreeSet<Entry> = places()
+            .chain(older())
+            .filter(|it| it.is_repost())
+            .collect();
         let people = places().flat_map(|it| [it.author, it.shown().author]);
+        let people = people.chain(older().map(|it| it.author));
         Self {
             tweets: tweets.into_iter().collect(),
             reposts: reposts.into_iter().collect(),
@@ -110,6 +114,25 @@ impl HomeTimelines {
             let fetched = self.complete(wanted, found, until, troubles).await;
             hydrated.add(candidates, fetched, marks);
         }
+    }
+
+    /// Which of these reposts stand. The tables are asked about those that Redis does not know.
+    pub(super) async fn standing(&self, reposts: BTreeSet<Entry>) -> Result<HashSet<TweetId>> {
+        if reposts.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let reposts: Vec<Entry> = reposts.into_iter().collect();
+        let found = self.cards.fetch(&[], &reposts, &BTreeSet::new()).await?;
+        let is = |wanted: Standing| {
+            let found = reposts.iter().zip(&found.reposts);
+            let found = found.filter(move |(_, standing)| **standing == wanted);
+            found.map(|(repost, _)| *repost).collect::<Vec<Entry>>()
+        };
+        let read = self.tweets.posts(&is(Standing::Unknown)).await?;
+        let read: Vec<Entry> = read.iter().map(Post::entry).collect();
+        self.cards.fill_reposts(&read).await?;
+        let standing = is(Standing::Stands).into_iter().chain(read);
+        Ok(standing.map(|repost| repost.tweet).collect())
     }
 
     /// Reads from the tables what Redis does not know, and lets it know.
@@ -193,9 +216,12 @@ impl Hydrated {
         self.users.extend(fetched.users.drain());
         for Candidate { entry, older } in candidates {
             let shown = entry.shown();
-            if marks.hidden.contains(&shown.tweet)
-                || older.iter().any(|place| fetched.stands(place))
-            {
+            // What a deleted account has reposted is about to go.
+            let counts = |place: &Entry| {
+                fetched.stands(place)
+                    && (self.users.contains_key(&place.author) || !fetched.all_people_known)
+            };
+            if marks.hidden.contains(&shown.tweet) || older.iter().any(counts) {
                 continue;
             }
             let mut people = [entry.author, shown.author].into_iter();

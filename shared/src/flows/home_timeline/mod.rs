@@ -117,9 +117,11 @@ impl HomeTimelines {
         known_tag: Option<&str>,
     ) -> Option<HomePage> {
         let (order, size) = (Order::Latest, size.get());
-        let mut walk = Walk::begin(self, me, below, size).await;
+        let deadline = Instant::now() + BUDGET;
+        let mut walk = Walk::begin(self, me, below, size, deadline).await;
         let mut candidates = Vec::new();
-        if let Some(known_tag) = known_tag {
+        // Whoever may have blocked the reader is asked for below.
+        if let Some(known_tag) = known_tag.filter(|_| !walk.filter.may_lack_blockers()) {
             let (entries, marks) = walk.take_visible(size).await;
             let more = entries.len() > size || (entries.len() == size && walk.has_more());
             let on_page = &entries[..size.min(entries.len())];

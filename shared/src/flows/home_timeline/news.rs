@@ -46,7 +46,8 @@ impl HomeTimelines {
             return news;
         }
         let size = PageSize::MAX_SIZE.get();
-        let mut walk = Walk::begin(self, me, None, size).await;
+        let deadline = Instant::now() + BUDGET;
+        let mut walk = Walk::begin(self, me, None, size, deadline).await;
         let (entries, _) = walk.take_visible(size).await;
         let new = entries.iter().map(|entry| entry.tweet);
         News::new(new.filter(|tweet| *tweet > since), walk.troubles)
@@ -90,17 +91,25 @@ impl HomeTimelines {
             (entry, older_places(entry, below).collect::<Vec<Entry>>())
         });
         let candidates: Vec<(Entry, Vec<Entry>)> = candidates.collect();
-        // Nobody has looked yet at what stands in feeds only, or lies further down.
+        // Nobody has looked yet at what stands in feeds only.
         let pushed: HashSet<TweetId> = pushed.iter().map(|entry| entry.tweet).collect();
-        let places = candidates.iter();
-        let places = places.flat_map(|(entry, older)| [*entry].into_iter().chain(older.clone()));
-        let unseen: Vec<Entry> = places
+        let unseen = candidates.iter().map(|(entry, _)| *entry);
+        let unseen: Vec<Entry> = unseen
             .filter(|entry| !pushed.contains(&entry.tweet))
             .collect();
-        invisible.extend(self.invisible(me, &unseen, deadline).await.ok()?);
-        let is_visible = |entry: &Entry| !invisible.contains(&entry.tweet);
-        let left = candidates.into_iter();
-        let left = left.filter(|(entry, older)| is_visible(entry) && !older.iter().any(is_visible));
+        let older = candidates.iter().flat_map(|(_, older)| older).copied();
+        let (more, standing) = tokio::join!(
+            self.invisible(me, &unseen, deadline),
+            in_time(deadline, self.standing(older.collect()))
+        );
+        invisible.extend(more.ok()?);
+        let standing = standing.ok()?;
+        let left = candidates.into_iter().filter(|(entry, older)| {
+            let is_repeat = older
+                .iter()
+                .any(|place| !place.is_repost() || standing.contains(&place.tweet));
+            !invisible.contains(&entry.tweet) && !is_repeat
+        });
         let left = left.map(|(entry, _)| entry.tweet);
         let news = News::new(left, Troubles::default());
         (merged.floor <= since || news.capped).then_some(news)
@@ -131,6 +140,6 @@ impl HomeTimelines {
 /// Is enough known below the first `new` entries to tell which of them are repeats?
 fn is_known_below(merged: &Source, new: usize) -> bool {
     let last_repost = merged.entries[..new].iter().rposition(|it| it.is_repost());
-    let needed = last_repost.map_or(0, |index| index + 1 + NEIGHBOURS);
+    let needed = last_repost.map_or(0, |index| index + NEIGHBOURS);
     merged.floor == ALL_KNOWN || merged.entries.len() >= needed
 }

@@ -51,12 +51,14 @@ pub(super) fn page_below(
     walk: Walk<'_>,
 ) -> HomePage {
     let last_read = walk.last_read;
-    let on_page = &hydrated.alive[..size.min(hydrated.alive.len())];
     let found = hydrated.tweets.len();
     let more = found > size || (found == size && walk.has_more());
-    let tag = tag(me, last_read, on_page, &hydrated.marks, more);
     hydrated.tweets.truncate(size);
     let oldest = hydrated.tweets.last().map(|oldest| oldest.place.tweet);
+    // All of the page must be in its tag, also if some entries above its end show nothing.
+    let is_on_page = |entry: &&Entry| !more || oldest.is_none_or(|oldest| entry.tweet >= oldest);
+    let on_page: Vec<Entry> = hydrated.alive.iter().filter(is_on_page).copied().collect();
+    let tag = tag(me, last_read, &on_page, &hydrated.marks, more);
     let reached = oldest.is_some_and(|oldest| oldest <= last_read);
     HomePage {
         more,

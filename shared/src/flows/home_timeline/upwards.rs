@@ -10,12 +10,12 @@ use super::hydrate::Hydrated;
 use super::opening::CachedList;
 use super::walk::{Candidate, Walk};
 use super::{BUDGET, GRACE, HomePage, HomeTimelines, Trouble, Troubles, present};
-use crate::Result;
 use crate::domain::repeats::{NEIGHBOURS, older_places};
 use crate::domain::timeline::{ALL_KNOWN, Source, merge};
 use crate::domain::{Entry, Origin, PageSize, TweetId, UserId};
 use crate::stores::timelines::Extent;
 use crate::stores::tweets::NEWEST;
+use crate::{Error, Result};
 
 /// Queries under way at once.
 const CONCURRENCY: usize = 32;
@@ -32,8 +32,11 @@ impl HomeTimelines {
         };
         let (mut hydrated, mut above, mut more) = (Hydrated::default(), since, false);
         let until = reading.deadline + GRACE;
+        let mut least = 1;
         while hydrated.tweets.len() < size.get() && Instant::now() < until {
-            let wanted = size.get() - hydrated.tweets.len();
+            let wanted = least.max(size.get() - hydrated.tweets.len());
+            // A run of repeats is not read a few at a time.
+            least = NEIGHBOURS;
             let entries = reading.entries_above(above, wanted).await;
             let Some(last) = entries.last() else { break };
             more = entries.len() == wanted;
@@ -41,6 +44,14 @@ impl HomeTimelines {
             above = last.tweet;
             self.hydrate(me, &candidates, &mut hydrated, until, &mut reading.troubles)
                 .await;
+        }
+        if hydrated.tweets.len() > size.get() {
+            // The page is next to what was seen, and the rest is on the next one.
+            hydrated.tweets.truncate(size.get());
+            more = true;
+        } else if more && hydrated.tweets.len() < size.get() {
+            let late = Err::<(), _>(Error::GaveUp("reading a page upwards in time"));
+            reading.troubles.note(Trouble::TablesUnavailable, late);
         }
         present::page_above(hydrated, more, reading.queries, reading.troubles)
     }
@@ -65,7 +76,7 @@ impl Upwards<'_> {
         }
         // Whether a repost is a repeat depends on what lies below it.
         let from = TweetId::new(above.get() + 1);
-        let mut walk = Walk::begin(self.home, self.me, Some(from), NEIGHBOURS).await;
+        let mut walk = Walk::begin(self.home, self.me, Some(from), NEIGHBOURS, self.deadline).await;
         let below = walk.peek(NEIGHBOURS).await;
         self.queries += walk.queries;
         self.troubles.extend(walk.troubles);

@@ -5,7 +5,7 @@
 //! read deeper: the list from its head to its end and on into the tables, a feed from memory to Redis and on into the
 //! table. What is missing from Redis is filled on the way.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use tokio::time::Instant;
 
@@ -13,7 +13,7 @@ use super::super::rebuild::{Rebuilt, in_time};
 use super::super::table_merge::TableMerge;
 use super::filter::Filter;
 use super::opening::CachedList;
-use super::{BUDGET, GRACE, HomeTimelines, LOOK_AHEAD, Trouble, Troubles};
+use super::{GRACE, HomeTimelines, LOOK_AHEAD, Trouble, Troubles};
 use crate::Result;
 use crate::domain::event::TimelineFill;
 use crate::domain::repeats::{NEIGHBOURS, older_places};
@@ -81,8 +81,9 @@ impl<'a> Walk<'a> {
         me: UserId,
         below: Option<TweetId>,
         size: usize,
+        deadline: Instant,
     ) -> Self {
-        // The list is not indexed by id: a page in the middle is found by reading all of it, which is 13 KB.
+        // The list is not indexed by id: a page in the middle is found by reading all of it, which is 13 to 26 KB.
         let extent = match below {
             None => Extent::Newest(size + LOOK_AHEAD),
             Some(_) => Extent::Whole,
@@ -98,7 +99,7 @@ impl<'a> Walk<'a> {
             known: VecDeque::new(),
             last_read: ALL_KNOWN,
             troubles: Troubles::default(),
-            deadline: Instant::now() + BUDGET,
+            deadline,
             queries: 0,
         };
         let opening = home
@@ -116,15 +117,15 @@ impl<'a> Walk<'a> {
         walk
     }
 
-    /// The next candidates, newest first; none at the very end. Those that may turn out to be repeats do not count: so
-    /// many more are given, within bounds. A crowd may have reposted one tweet.
+    /// The next candidates, newest first; none at the very end. Candidates that may be repeats do not count, so up to
+    /// [`MOST_UNCERTAIN`] more are given.
     pub(super) async fn take(&mut self, count: usize) -> Vec<Candidate> {
         let (mut taken, mut certain) = (Vec::new(), 0);
         while certain < count && taken.len() < count + MOST_UNCERTAIN {
-            self.know(1).await;
+            self.know(count - certain).await;
             if self.known.front().is_some_and(|next| next.is_repost()) {
                 // Whether it is a repeat depends on what lies below it.
-                self.know(1 + NEIGHBOURS).await;
+                self.know(NEIGHBOURS).await;
             }
             let Some(entry) = self.known.pop_front() else {
                 break;
@@ -164,23 +165,25 @@ impl<'a> Walk<'a> {
             if candidates.is_empty() {
                 break;
             }
-            let places = candidates.iter();
-            let places = places.flat_map(|it| [it.entry].into_iter().chain(it.older.clone()));
-            let places: Vec<Entry> = places.collect();
+            let places: Vec<Entry> = candidates.iter().map(|it| it.entry).collect();
+            let older = candidates.iter().flat_map(|it| it.older.iter().copied());
+            let older: BTreeSet<Entry> = older.collect();
             let until = self.deadline + GRACE;
-            let (buried, marks) = tokio::join!(
+            let (buried, standing, marks) = tokio::join!(
                 self.home.cards.buried(&places),
+                in_time(until, self.home.standing(older)),
                 in_time(until, self.home.my_reactions.to_entries(self.me, &places))
             );
             let buried = self.troubles.note(Trouble::CacheUnavailable, buried);
             let buried = buried.unwrap_or_default();
+            let standing = self.troubles.note(Trouble::TablesUnavailable, standing);
+            let standing = standing.unwrap_or_default();
             let Some(marks) = self.troubles.note(Trouble::TablesUnavailable, marks) else {
                 break;
             };
-            let stands = |place: &Entry| !buried.contains(&place.tweet);
             visible.extend(candidates.into_iter().filter_map(|it| {
-                let is_visible = stands(&it.entry)
-                    && !it.older.iter().any(stands)
+                let is_visible = !buried.contains(&it.entry.tweet)
+                    && !it.older.iter().any(|place| standing.contains(&place.tweet))
                     && !marks.hidden.contains(&it.entry.shown().tweet);
                 is_visible.then_some(it.entry)
             }));

@@ -9,7 +9,7 @@ if redis.call('EXISTS', KEYS[1]) == 0 then
 end
 -- A feed that was cut is whole from its lowest member upwards. What is older is in the table.
 local lowest = redis.call('ZRANGE', KEYS[1], 0, 0)[1]
--- Members are digits in fixed width, so their order as texts is the order of ids.
+-- Members begin with digits in fixed width, so their order as texts is the order of ids.
 if lowest ~= 'bottom' and ARGV[2] < lowest then
   return 0
 end

@@ -24,17 +24,20 @@ local most = tonumber(ARGV[4])
 if redis.call('HLEN', KEYS[1]) <= 4.5 * most then
   return 1
 end
-local tweets = {}
+local tweets = { l = {}, r = {}, h = {} }
 for _, name in ipairs(redis.call('HKEYS', KEYS[1])) do
-  if #name > 1 and string.sub(name, 1, 1) == kind then
-    tweets[#tweets + 1] = string.sub(name, 2)
+  local list = tweets[string.sub(name, 1, 1)]
+  if #name > 1 and list then
+    list[#list + 1] = string.sub(name, 2)
   end
 end
-table.sort(tweets, function(a, b) return less(b, a) end)
-if #tweets > most then
-  redis.call('HSET', KEYS[1], kind, tweets[most])
-  for i = most + 1, #tweets do
-    redis.call('HDEL', KEYS[1], kind .. tweets[i])
+for letter, list in pairs(tweets) do
+  if #list > most then
+    table.sort(list, function(a, b) return less(b, a) end)
+    redis.call('HSET', KEYS[1], letter, list[most])
+    for i = most + 1, #list do
+      redis.call('HDEL', KEYS[1], letter .. list[i])
+    end
   end
 end
 return 1

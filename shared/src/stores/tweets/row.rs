@@ -52,7 +52,7 @@ pub(super) struct EntryRow {
     repost_of: Option<TweetKey>,
 }
 
-/// The attributes that count reactions to a tweet. Only [`crate::stores::ReactionCounters`] changes them. A count is below zero for
+/// The attributes that count reactions to a tweet. Only [`crate::stores::ReactionCounters`] and reconciliation change them. A count is below zero for
 /// a moment if a failed batch is processed again.
 #[derive(Clone, Copy, Default, Deserialize)]
 struct CountColumns {

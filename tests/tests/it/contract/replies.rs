@@ -159,3 +159,22 @@ async fn a_key_that_is_used_for_another_reply_is_refused() {
     assert_eq!(reply(&first).await.expect(201).json(), posted);
     reply(&second).await.expect_problem(422);
 }
+
+#[tokio::test]
+async fn a_reply_is_repeated_by_its_key_although_its_parent_is_gone() {
+    let roost = Client::shared().await;
+    let [ada, bob] = roost.sign_up_each(["ada", "bob"]).await;
+    let parent = ada.post("soon gone").await;
+    let ask = async |key: &str| {
+        let body = json!({ "text": "a reply", "in_reply_to": parent.id.to_string() });
+        let call = bob.call(Method::POST, "/v1/tweets").json(&body);
+        call.header("idempotency-key", key).send().await
+    };
+    let reply: Tweet = ask("once").await.expect(201).read();
+    ada.delete(&parent).await;
+
+    let repeated: Tweet = ask("once").await.expect(201).read();
+
+    assert_eq!(repeated.id, reply.id);
+    ask("another").await.expect_problem(404);
+}
