@@ -1,7 +1,7 @@
 //! A real Redis cluster: three masters that speak TLS only, with a certificate of a private authority, and one user.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -186,7 +186,32 @@ impl RedisCluster {
 }
 
 impl Master {
+    /// Somebody else may take a port after we found it free. Then the server ends at once, and gets others.
     fn start(n: u16, folder: &Path) -> Self {
+        for _ in 0..5 {
+            let mut master = Self::try_start(n, folder);
+            if master.listens() {
+                return master;
+            }
+        }
+        panic!("redis-server does not listen");
+    }
+
+    fn listens(&mut self) -> bool {
+        let until = Instant::now() + stretched(START_LIMIT);
+        while Instant::now() < until && matches!(self.child.try_wait(), Ok(None)) {
+            let listens = [self.port, self.bus_port]
+                .iter()
+                .all(|port| TcpStream::connect(("127.0.0.1", *port)).is_ok());
+            thread::sleep(Duration::from_millis(50));
+            if listens {
+                return matches!(self.child.try_wait(), Ok(None));
+            }
+        }
+        false
+    }
+
+    fn try_start(n: u16, folder: &Path) -> Self {
         let (port, bus_port) = (free_port(), free_port());
         let own = folder.join(n.to_string());
         fs::create_dir_all(&own).expect("a folder of our own");

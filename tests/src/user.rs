@@ -72,9 +72,9 @@ impl User {
         true
     }
 
-    /// Reposts a tweet that may have been deleted, or whose author may have blocked this user.
-    pub async fn repost_if_possible(&self, tweet: &Tweet) {
-        let path = format!("/v1/tweets/{}/repost", tweet.id);
+    /// Reacts to a tweet that may have been deleted, or whose author may have blocked this user.
+    pub async fn react_if_possible(&self, reaction: &str, tweet: &Tweet) {
+        let path = format!("/v1/tweets/{}/{reaction}", tweet.id);
         let answer = self.call(Method::PUT, &path).send().await;
         match answer.status {
             403 | 404 => drop(answer),

@@ -64,13 +64,13 @@ async fn nothing_is_lost_or_doubled_while_stream_consumers_are_killed() {
                         (false, n) => {
                             let tweet = user.post(&format!("number {n}")).await;
                             if n % 4 == 1 {
-                                other.repost_if_possible(&tweet).await;
+                                other.react_if_possible("repost", &tweet).await;
                             }
                             if n % 12 == 5 {
                                 other.unrepost(&tweet).await;
                             }
                             if n % 10 == 7 {
-                                other.hide(&tweet).await;
+                                other.react_if_possible("hide", &tweet).await;
                             }
                             if n % 10 == 9 {
                                 user.delete(&tweet).await;
