@@ -10,8 +10,8 @@ use crate::platform::Roost;
 use crate::stores::tweets::{NEWEST, Post};
 use crate::stores::{Reactors, TweetStats, Tweets};
 
-/// Of so many of an author's newest tweets one is checked, at random. To count all reactions of one takes 36 queries, and
-/// more if there are very many.
+/// Of so many of an author's newest tweets, and as many replies, one is checked, at random. To count all reactions to one
+/// takes 36 queries, and more if there are very many.
 const NEWEST_TWEETS: usize = 20;
 
 pub struct ReactionReconciliation {
@@ -32,11 +32,10 @@ impl ReactionReconciliation {
     /// Checks one of an author's newest tweets that somebody reacted to. `true` if its counts were wrong, and are right
     /// now.
     pub async fn check_one_of(&self, author: UserId) -> Result<bool> {
-        let newest = self
-            .tweets
-            .newest(author, fastrand::bool(), NEWEST, NEWEST_TWEETS)
-            .await?;
-        let tweets = newest.into_iter().filter_map(Post::tweet);
+        let newest = |replies| self.tweets.newest(author, replies, NEWEST, NEWEST_TWEETS);
+        let (tweets, replies) = tokio::try_join!(newest(false), newest(true))?;
+        let newest = tweets.into_iter().chain(replies);
+        let tweets = newest.filter_map(Post::tweet);
         let counted: Vec<_> = tweets.filter(|tweet| tweet.counts.version > 0).collect();
         match fastrand::choice(&counted) {
             Some(tweet) => self.check(tweet.entry(), tweet.counts).await,
