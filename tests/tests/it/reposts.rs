@@ -181,12 +181,13 @@ impl Loss {
         }
     }
 
-    /// How an old entry comes to a page after it.
-    fn way(self) -> &'static str {
+    /// How an old entry may come to a page after it.
+    fn ways(self) -> &'static [&'static str] {
         match self {
-            Self::Nothing => "pushed",
-            Self::List => "rebuilt",
-            Self::AllButTheNewest => "deep",
+            // Where streams are slow, a follow is applied after the repost.
+            Self::Nothing => &["pushed", "backfilled"],
+            Self::List => &["rebuilt"],
+            Self::AllButTheNewest => &["deep"],
         }
     }
 }
@@ -210,7 +211,8 @@ async fn a_repost_is_there_and_gone_with_the_answer_whatever_it_is_read_from() {
         eventually_shows(&reader, &everything).await;
 
         loss.happen(&cache, &reader).await;
-        assert_eq!(way(&reader, &tweet).await.as_deref(), Some(loss.way()));
+        let way = way(&reader, &tweet).await.expect("it is on the page");
+        assert!(loss.ways().contains(&way.as_str()), "{way}, {when}");
         expect_everywhere(&reader, &everything, since, &when).await;
 
         reposter.unrepost(&tweet).await;
