@@ -27,7 +27,9 @@ RARE = {
     ("FollowUserFunction", "dynamodb:DeleteItem", "following"): "takes a follow back whose account went meanwhile",
     ("FollowUserFunction", "dynamodb:Query", "following"): "counts the edges of somebody at the limit, and now and then",
     ("HomeTimelineFunction", "dynamodb:BatchGetItem", "relations"): "asks about blocks for readers whom thousands have blocked",
+    ("HomeTimelineNewFunction", "dynamodb:BatchGetItem", "tweets"): "asks about reposts that the cache has lost",
     ("HomeTimelineNewFunction", "dynamodb:BatchGetItem", "users"): "looks up tiers that the cache has lost",
+    ("HomeTimelineNewFunction", "kinesis:PutRecords", "timeline-fills"): "leaves the rest of a long list to be filled",
     ("MuteUserFunction", "dynamodb:DeleteItem", "relations"): "takes a mute back whose account went meanwhile",
     ("PostTweetFunction", "dynamodb:DeleteItem", "tweets"): "takes a tweet back whose account went meanwhile",
     ("PutMarkerFunction", "dynamodb:DeleteItem", "users"): "takes a marker back whose account went meanwhile",
@@ -35,6 +37,7 @@ RARE = {
     ("ReconcileCountsFunction", "dynamodb:Query", "reactors"): "counts reactions, if its sample has a tweet with some",
     ("ReconcileCountsFunction", "dynamodb:UpdateItem", "tweets"): "repairs a tweet's counts",
     ("RepostTweetFunction", "dynamodb:DeleteItem", "tweets"): "takes a repost back whose account went meanwhile",
+    ("UserTimelineFunction", "dynamodb:BatchGetItem", "tweets"): "reads reposted tweets that the cache has lost",
     ("UpdateMeFunction", "kinesis:PutRecords", "celebrity-flag-changed"): "has a card forgotten later if the cache is down",
 }
 

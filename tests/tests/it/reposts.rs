@@ -842,3 +842,31 @@ async fn a_repost_that_was_renewed_goes_with_its_original() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn what_hangs_on_a_tweet_goes_with_it_on_a_deployment_too() {
+    let roost = Client::shared().await;
+    let Some(tables) = roost.tables().await else {
+        return;
+    };
+    let ([author, reposter, _], tweet) = given_repost(&roost).await;
+    reposter.like(&tweet).await;
+    // Counted and at rest, so that nobody but the deletion finds them.
+    eventually(PATIENCE, "reactions are counted", || async {
+        let tweet = author.tweet(tweet.id).await;
+        let counts = (tweet.like_count, tweet.repost_count);
+        expect_equal("counts", counts, (1, 1))
+    })
+    .await;
+
+    author.delete(&tweet).await;
+
+    eventually(PATIENCE, "nothing is left", || async {
+        let (reposts, likers) = (
+            tables.tweets_of(reposter.id).await.len(),
+            tables.likers_of(tweet.id).await,
+        );
+        expect_equal("reposts and likers", (reposts, likers), (0, 0))
+    })
+    .await;
+}
