@@ -37,7 +37,7 @@ impl ReactionCounting {
     /// concerned.
     pub async fn count(&self, changes: &[Change]) -> Result<usize> {
         let counted = self.counters.apply(changes).await?;
-        let tweets: Vec<Entry> = counted.tweets.iter().copied().collect();
+        let tweets: Vec<Entry> = counted.into_iter().collect();
         let counts = self.tweets.counts(&tweets).await?;
         let exist: HashSet<TweetId> = counts.iter().map(|(tweet, _)| *tweet).collect();
         // Their tweets were deleted before they were counted, or right after that, when nobody knew yet of reactions.

@@ -33,15 +33,6 @@ pub struct ReactionCounters {
     reactors: String,
 }
 
-/// What came of counting.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Counted {
-    /// The tweets to which somebody reacted, or not any more.
-    pub tweets: BTreeSet<Entry>,
-    /// Reactions to tweets that do not exist (any more).
-    pub gone: Vec<Change>,
-}
-
 /// How much the counters of one tweet change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Totals {
@@ -59,9 +50,10 @@ impl ReactionCounters {
         })
     }
 
-    /// Counts what has not been counted yet of these changes. Each reaction is there once.
-    pub async fn apply(&self, changes: &[Change]) -> Result<Counted> {
-        let mut counted = Counted::default();
+    /// Counts what has not been counted yet of these changes. Each reaction is there once. Gives the tweets concerned,
+    /// without those that do not exist (any more).
+    pub async fn apply(&self, changes: &[Change]) -> Result<BTreeSet<Entry>> {
+        let mut counted = BTreeSet::new();
         for changes in packed(changes) {
             self.apply_some(changes, &mut counted).await?;
         }
@@ -69,10 +61,8 @@ impl ReactionCounters {
     }
 
     /// One transaction, repeated without what was done before.
-    async fn apply_some(&self, mut open: Vec<Change>, counted: &mut Counted) -> Result<()> {
-        counted
-            .tweets
-            .extend(open.iter().map(|change| change.tweet));
+    async fn apply_some(&self, mut open: Vec<Change>, counted: &mut BTreeSet<Entry>) -> Result<()> {
+        counted.extend(open.iter().map(|change| change.tweet));
         let mut gone: BTreeSet<Entry> = BTreeSet::new();
         for attempt in 0..ATTEMPTS {
             if open.is_empty() {
@@ -119,11 +109,9 @@ impl ReactionCounters {
             }
             gone.extend(missing);
             let is_lost = |change: &Change| change.stands && gone.contains(&change.tweet);
-            let lost = open.iter().filter(|change| is_lost(change));
-            counted.gone.extend(lost);
             open.retain(|change| !is_lost(change));
         }
-        counted.tweets.retain(|tweet| !gone.contains(tweet));
+        counted.retain(|tweet| !gone.contains(tweet));
         if open.is_empty() {
             Ok(())
         } else {

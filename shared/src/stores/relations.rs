@@ -233,12 +233,7 @@ impl Relations {
             let [mine, _] = sides(relation, owner, *other, 0);
             mine.key()
         });
-        let items = dynamo::get_many(&self.client, &self.table, keys.collect(), true).await?;
-        let rows = items
-            .into_iter()
-            .map(|item| from_item::<Row>("a relation", item));
-        rows.map(|row| row.map(|row| UserId::new(row.other_id)))
-            .collect()
+        self.others(keys.collect()).await
     }
 
     /// Which of these people are on either side of a block with `me`. Reads two items for each.
@@ -251,7 +246,12 @@ impl Relations {
                 let [_, theirs] = sides(Relation::Block, *other, me, 0);
                 [mine.key(), theirs.key()]
             });
-        let items = dynamo::get_many(&self.client, &self.table, keys.collect(), true).await?;
+        self.others(keys.collect()).await
+    }
+
+    /// The other people of the items with these keys.
+    async fn others(&self, keys: Vec<Item>) -> Result<HashSet<UserId>> {
+        let items = dynamo::get_many(&self.client, &self.table, keys, true).await?;
         let rows = items
             .into_iter()
             .map(|item| from_item::<Row>("a relation", item));
