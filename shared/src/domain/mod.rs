@@ -3,6 +3,7 @@
 //! Nothing here names AWS, Redis or a clock: the caller brings the time and the data. Types are made by `parse`,
 //! so what exists has been checked.
 
+pub mod affinity;
 pub mod audit;
 pub mod canary;
 pub mod clock;
@@ -13,6 +14,8 @@ pub mod id;
 pub mod media;
 pub mod page;
 pub mod range;
+pub mod rank;
+pub mod ranked_walk;
 pub mod reaction;
 pub mod relation;
 pub mod repeats;
@@ -21,12 +24,14 @@ pub mod timeline;
 pub mod tweet;
 pub mod user;
 
+pub use affinity::{Affinities, AffinityRule, Interaction};
 pub use entry::{Entry, Kind, Origin, TweetRef};
 pub use https_url::HttpsUrl;
 pub use id::{IdMaker, Lane, TweetId, UserId};
 pub use media::Medium;
 pub use page::{Cursor, FollowedPlace, FollowerPlace, IdList, PageSize, PeopleCursor};
 pub use range::FollowerRange;
+pub use ranked_walk::RankedCursor;
 pub use reaction::{Reaction, ReactionState};
 pub use relation::Relation;
 pub use tier::Tier;
