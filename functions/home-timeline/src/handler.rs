@@ -1,14 +1,24 @@
 use std::time::Instant;
 
 use serde::Serialize;
-use shared::domain::{Cursor, ListedTweet, PageSize, TweetId, UserId};
-use shared::flows::home_timeline::{Explanation, HomePage, HomeTimelines, Troubles};
+use shared::domain::{Cursor, ListedTweet, PageSize, RankedCursor, TweetId, UserId};
+use shared::flows::home_timeline::{
+    Explanation, HomePage, HomeTimelines, Ranking, Reason, Troubles,
+};
 use shared::platform::metrics;
 use shared::runtime::http::{self, HttpResponse, Includes, Request, header};
 use shared::{Error, Result, Roost};
 
 pub(crate) struct HomeTimeline {
     home: HomeTimelines,
+    ranking: Ranking,
+}
+
+/// In which order a client wants to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Latest,
+    Ranked,
 }
 
 /// A page as clients read it.
@@ -23,6 +33,9 @@ struct Body {
 struct Item {
     #[serde(flatten)]
     tweet: ListedTweet,
+    /// Why it is where it is, if there is more to it than the order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Reason>,
     /// How it came here, if the client wants to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Explanation>,
@@ -36,7 +49,7 @@ struct Meta {
     #[serde(skip_serializing_if = "Option::is_none")]
     oldest_id: Option<TweetId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    next_cursor: Option<TweetId>,
+    next_cursor: Option<String>,
     /// The next `since_id`, if more lies above a page that was asked for by one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_since_id: Option<TweetId>,
@@ -54,6 +67,7 @@ impl http::Handler for HomeTimeline {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             home: HomeTimelines::new(roost)?,
+            ranking: Ranking::new(roost)?,
         })
     }
 
@@ -69,9 +83,17 @@ impl http::Handler for HomeTimeline {
 
 impl HomeTimeline {
     async fn read(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
-        let (size, cursor) = (http::page_size(request)?, http::cursor(request)?);
-        let explain = http::switch(request, "explain")?;
-        match (cursor, http::tweet_id(request, "since_id")?) {
+        let (size, explain) = (http::page_size(request)?, http::switch(request, "explain")?);
+        let since = http::tweet_id(request, "since_id")?;
+        if order(request)? == Order::Ranked {
+            if since.is_some() {
+                return Err(Error::Malformed(
+                    "a ranked page has a cursor, never a since_id".to_owned(),
+                ));
+            }
+            return self.ranked(me, request, size, explain).await;
+        }
+        match (http::cursor(request)?, since) {
             (Some(_), Some(_)) => Err(Error::Malformed(
                 "a page has a cursor or a since_id, not both".to_owned(),
             )),
@@ -93,6 +115,28 @@ impl HomeTimeline {
         }
     }
 
+    /// A ranked page has no tag: the time alone changes its order.
+    async fn ranked(
+        &self,
+        me: UserId,
+        request: &Request,
+        size: PageSize,
+        explain: bool,
+    ) -> Result<HttpResponse> {
+        let cursor = http::cursor_text(request).map(|text| RankedCursor::parse(text, me));
+        let page = self
+            .home
+            .ranked_page(&self.ranking, me, cursor.transpose()?, size)
+            .await;
+        metrics::RANKED_READS.add(1);
+        let (queries, explained) = (page.queries, self.explain(explain, &page).await);
+        let next = page.next_ranked.clone();
+        let body = Body::new(page, explained, next, None);
+        let response = http::with_queries(http::ok(&body)?, queries);
+        let response = http::with_header(response, header::CACHE_CONTROL, "private, no-cache")?;
+        with_next(response, &body, size, explain, "&order=ranked")
+    }
+
     async fn below(&self, page: HomePage, size: PageSize, explain: bool) -> Result<HttpResponse> {
         // What may lack something is not worth remembering.
         let tag = Some(page.tag.clone()).filter(|_| page.troubles.is_empty() && !explain);
@@ -103,13 +147,7 @@ impl HomeTimeline {
         if let Some(tag) = tag {
             response = http::with_header(response, header::ETAG, &tag)?;
         }
-        if let Some(next) = body.meta.next_cursor {
-            let (size, explain) = (size.get(), if explain { "&explain=true" } else { "" });
-            let link =
-                format!("</v1/home_timeline?limit={size}&cursor={next}{explain}>; rel=\"next\"");
-            response = http::with_header(response, header::LINK, &link)?;
-        }
-        Ok(response)
+        with_next(response, &body, size, explain, "")
     }
 
     /// How the page's tweets came there; nothing if the client did not ask.
@@ -122,6 +160,31 @@ impl HomeTimeline {
     }
 }
 
+fn order(request: &Request) -> Result<Order> {
+    match http::query(request, "order") {
+        None | Some("latest") => Ok(Order::Latest),
+        Some("ranked") => Ok(Order::Ranked),
+        Some(_) => Err(Error::Malformed("order is latest or ranked".to_owned())),
+    }
+}
+
+/// Says where the next page is.
+fn with_next(
+    response: HttpResponse,
+    body: &Body,
+    size: PageSize,
+    explain: bool,
+    order: &str,
+) -> Result<HttpResponse> {
+    let Some(next) = &body.meta.next_cursor else {
+        return Ok(response);
+    };
+    let (size, explain) = (size.get(), if explain { "&explain=true" } else { "" });
+    let link =
+        format!("</v1/home_timeline?limit={size}{order}&cursor={next}{explain}>; rel=\"next\"");
+    http::with_header(response, header::LINK, &link)
+}
+
 impl Body {
     /// A page that is read on downwards.
     fn below(page: HomePage, explained: Vec<Explanation>) -> Self {
@@ -130,6 +193,7 @@ impl Body {
             .last()
             .map(|listed| listed.place.tweet)
             .filter(|_| page.more);
+        let oldest = oldest.map(|oldest| oldest.to_string());
         Self::new(page, explained, oldest, None)
     }
 
@@ -146,18 +210,20 @@ impl Body {
     fn new(
         page: HomePage,
         explained: Vec<Explanation>,
-        next_cursor: Option<TweetId>,
+        next_cursor: Option<String>,
         next_since_id: Option<TweetId>,
     ) -> Self {
         if !page.troubles.is_empty() {
             metrics::DEGRADED_PAGES.add(1);
         }
         let mut explained = explained.into_iter();
+        let mut reasons = page.reasons;
+        let places = || page.tweets.iter().map(|listed| listed.place.tweet);
         Self {
             meta: Meta {
                 result_count: page.tweets.len(),
-                newest_id: page.tweets.first().map(|listed| listed.place.tweet),
-                oldest_id: page.tweets.last().map(|listed| listed.place.tweet),
+                newest_id: places().max(),
+                oldest_id: places().min(),
                 next_cursor,
                 next_since_id,
                 caught_up: page.caught_up,
@@ -168,6 +234,7 @@ impl Body {
                 .tweets
                 .into_iter()
                 .map(|tweet| Item {
+                    reason: reasons.remove(&tweet.place.tweet),
                     tweet,
                     explain: explained.next(),
                 })

@@ -63,47 +63,47 @@ impl RankedCursor {
         }
     }
 
-    /// The next page, and where it ends; `None` at the end of the walk.
-    pub fn page<T>(mut self, left: Left<T>, size: usize) -> (Vec<Scored<T>>, Option<Self>) {
-        let Left {
-            candidates,
-            more_below,
-        } = left;
-        let Some(oldest) = candidates.last().map(|it| it.place.tweet) else {
-            return (Vec::new(), self.next_window().filter(|_| more_below));
-        };
-        let floor = self.floor.unwrap_or(oldest);
+    /// The next page, and where it ends; `None` at the end of the walk. The page begins with `first`, which may be from
+    /// anywhere below `below`.
+    pub fn page<T>(
+        mut self,
+        first: Vec<Scored<T>>,
+        left: Left<T>,
+        size: usize,
+    ) -> (Vec<Scored<T>>, Option<Self>) {
+        let oldest = left.candidates.last().map(|it| it.place.tweet);
+        self.floor = self.floor.or(oldest);
         // So much has arrived late in this window that a cursor cannot name what was shown. The rest comes newest first: then
         // the last place says it.
         let crowded = self.shown.len() + size > MOST_SHOWN;
         let ordered = if crowded {
-            candidates
+            left.candidates
         } else {
-            arrange(candidates, self.last_author)
+            let above = first.last().map(|it| it.place.shown().author);
+            arrange(left.candidates, above.or(self.last_author))
         };
-        let (mut page, mut rest) = (Vec::<Scored<T>>::new(), 0);
+        let (mut page, mut rest) = (first, 0);
         for next in ordered {
             // A tweet that stands in the window twice, by reposts that are far apart, is not on one page twice.
             let tweet = next.place.shown().tweet;
-            let fits = page.len() < size
-                && (crowded || page.iter().all(|it| it.place.shown().tweet != tweet));
-            if fits {
+            let repeats = page.iter().any(|it| it.place.shown().tweet == tweet);
+            if page.len() < size && (crowded || !repeats) {
                 page.push(next);
             } else {
                 rest += 1;
             }
         }
-        self.floor = Some(floor);
-        self.last_author = page.last().map(|it| it.place.shown().author);
-        if crowded {
-            self.below = page.last().map_or(self.below, |it| it.place.tweet);
-        } else {
-            self.shown.extend(page.iter().map(|it| it.place.tweet));
+        if let Some(last) = page.last() {
+            self.last_author = Some(last.place.shown().author);
+            if crowded {
+                self.below = last.place.tweet;
+            }
         }
+        self.shown.extend(page.iter().map(|it| it.place.tweet));
         let next = if rest > 0 {
             Some(self.forget_above())
         } else {
-            self.next_window().filter(|_| more_below)
+            self.next_window().filter(|_| left.more_below)
         };
         (page, next)
     }
@@ -120,7 +120,7 @@ impl RankedCursor {
     }
 
     fn forget_above(mut self) -> Self {
-        self.shown.split_off(&self.below);
+        drop(self.shown.split_off(&self.below));
         self
     }
 
@@ -284,7 +284,7 @@ mod tests {
             while let Some(at) = cursor {
                 let size = sizes[pages % sizes.len()];
                 let left = left(&at, &timeline, size, &mut random);
-                let (page, next) = at.page(left, size);
+                let (page, next) = at.page(Vec::new(), left, size);
                 prop_assert!(page.len() <= size);
                 for item in page {
                     prop_assert!(shown.insert(item.place.tweet), "{:?} twice", item.place.tweet);
@@ -311,7 +311,7 @@ mod tests {
             let (mut shown, mut pages) = (BTreeSet::new(), 0);
             loop {
                 let left = left(&at, &timeline, 100, &mut random);
-                let (page, next) = at.page(left, 100);
+                let (page, next) = at.page(Vec::new(), left, 100);
                 for item in page {
                     prop_assert!(shown.insert(item.place.tweet), "{:?} twice", item.place.tweet);
                 }
@@ -380,11 +380,11 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(1);
         let start = RankedCursor::start(TweetId::new(201));
         let window = left(&start, &timeline, 3, &mut random);
-        let (page, next) = start.page(window, 3);
+        let (page, next) = start.page(Vec::new(), window, 3);
         assert_eq!(page.len(), 2);
         let next = next.expect("the other place is left");
         let window = left(&next, &timeline, 3, &mut random);
-        let (page, next) = next.page(window, 3);
+        let (page, next) = next.page(Vec::new(), window, 3);
         assert_eq!((page.len(), next), (1, None));
     }
 }

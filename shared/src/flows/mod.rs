@@ -1,5 +1,6 @@
 //! Steps that more than one function takes.
 
+pub mod affinity;
 pub mod audit;
 pub mod cache_watch;
 pub mod counting;

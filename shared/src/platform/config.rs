@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::domain::AffinityRule;
+use crate::domain::rank::{Content, Engagement, Formula, Weights};
 use crate::domain::tier::{Measure, Policy};
 use crate::{Error, Result};
 
@@ -192,6 +194,105 @@ impl Config {
         Ok(usize::try_from(self.positive("FAN_OUT_PAGE_SIZE")?).unwrap_or(usize::MAX))
     }
 
+    /// What the scores of the ranked order are made with.
+    pub fn formula(&self) -> Result<Formula> {
+        let names = ["recency", "engagement", "affinity", "content"];
+        let [recency, engagement, affinity, content] = self.numbers("RANKING_WEIGHTS", names)?;
+        let weights = Weights {
+            recency,
+            engagement,
+            affinity,
+            content,
+        };
+        let names = ["likes", "replies", "reposts", "scale"];
+        let [likes, replies, reposts, scale] = self.numbers("RANKING_ENGAGEMENT", names)?;
+        let [video, image, text] = self.numbers("RANKING_CONTENT", ["video", "image", "text"])?;
+        let [half_life_hours] = self.numbers("RANKING_RECENCY", ["half_life_hours"])?;
+        let (_, unknown_affinity) = self.affinity()?;
+        let formula = Formula {
+            weights,
+            half_life_hours,
+            engagement: Engagement {
+                likes,
+                replies,
+                reposts,
+                scale,
+            },
+            unknown_affinity,
+            content: Content { video, image, text },
+        };
+        let parts = [unknown_affinity, video, image, text];
+        let positive = [half_life_hours, scale];
+        let not_negative = [
+            recency, engagement, affinity, content, likes, replies, reposts,
+        ];
+        let problems = [
+            (
+                "RANKING_WEIGHTS, RANKING_ENGAGEMENT",
+                not_negative.iter().all(|it| *it >= 0.0),
+                "must not be negative",
+            ),
+            (
+                "RANKING_RECENCY, RANKING_ENGAGEMENT",
+                positive.iter().all(|it| *it > 0.0),
+                "must have a half-life and a scale above 0",
+            ),
+            (
+                "RANKING_CONTENT, RANKING_AFFINITY",
+                parts.iter().all(|it| (0.0..=1.0).contains(it)),
+                "must have parts from 0 to 1",
+            ),
+        ];
+        match problems.into_iter().find(|(_, is_fine, _)| !is_fine) {
+            Some((name, _, problem)) => Err(Error::Config {
+                name,
+                problem: problem.to_owned(),
+            }),
+            None => Ok(formula),
+        }
+    }
+
+    /// How close readers are to authors.
+    pub fn affinity_rule(&self) -> Result<AffinityRule> {
+        self.affinity().map(|(rule, _)| rule)
+    }
+
+    fn affinity(&self) -> Result<(AffinityRule, f64)> {
+        let name = "RANKING_AFFINITY";
+        let names = [
+            "like",
+            "reply",
+            "repost",
+            "hide",
+            "unknown",
+            "days",
+            "half_life_days",
+        ];
+        let [like, reply, repost, hide, unknown, days, half_life_days] =
+            self.numbers(name, names)?;
+        if !(days > 0.0 && half_life_days > 0.0) {
+            return Err(Error::Config {
+                name,
+                problem: "must have days and half_life_days above 0".to_owned(),
+            });
+        }
+        let rule = AffinityRule {
+            like,
+            reply,
+            repost,
+            hide,
+            days,
+            half_life_days,
+        };
+        Ok((rule, unknown))
+    }
+
+    /// After how many milliseconds without reading posts may have been missed, and how many of them are shown.
+    pub fn missed_posts(&self) -> Result<(u64, usize)> {
+        let [after_hours, most] = self.numbers("MISSED_POSTS", ["after_hours", "most"])?;
+        Ok(((after_hours * 3_600_000.0) as u64, most as usize))
+    }
+
     fn text(&self, name: &'static str) -> Result<&str> {
         match self.variables.get(name).map(String::as_str) {
             Some("") => Err(Error::Config {
@@ -204,6 +305,35 @@ impl Config {
                 problem: "is not set".to_owned(),
             }),
         }
+    }
+
+    /// Numbers with their names, like `video=0.9,image=0.7`: all of these, in any order, and no others.
+    fn numbers<const N: usize>(
+        &self,
+        name: &'static str,
+        wanted: [&str; N],
+    ) -> Result<[f64; N]> {
+        let text = self.text(name)?;
+        let wrong = || Error::Config {
+            name,
+            problem: format!("must have a number for each of {wanted:?}, not {text:?}"),
+        };
+        let mut numbers = [None; N];
+        for pair in text.split(',') {
+            let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
+            let index = wanted.iter().position(|it| *it == key.trim());
+            let number = f64::from_str(value.trim()).ok().filter(|it| it.is_finite());
+            let place = index.map(|index| &mut numbers[index]);
+            match place.filter(|place| place.is_none()) {
+                Some(place) => *place = Some(number.ok_or_else(wrong)?),
+                None => return Err(wrong()),
+            }
+        }
+        let mut found = [0.0; N];
+        for (found, number) in found.iter_mut().zip(numbers) {
+            *found = number.ok_or_else(wrong)?;
+        }
+        Ok(found)
     }
 
     fn number(&self, name: &'static str) -> Result<u64> {
@@ -240,6 +370,29 @@ impl<const N: usize> From<[(&str, &str); N]> for Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_with_names_come_in_any_order_and_none_is_missing_or_unknown() {
+        let read = |text: &str| {
+            let config = Config::from([("MISSED_POSTS", text)]);
+            config.missed_posts()
+        };
+        let expected = (86_400_000, 3);
+        for text in ["after_hours=24,most=3", "most=3, after_hours=24.0"] {
+            assert_eq!(read(text).expect("numbers"), expected);
+        }
+        for text in [
+            "most=3",
+            "after_hours=24,most=three",
+            "after_hours=24,most=3,more=1",
+            "after_hours=24,most=3,most=4",
+            "after_hours=24,most=NaN",
+            "24,3",
+        ] {
+            let error = read(text).expect_err(text).to_string();
+            assert!(error.contains("MISSED_POSTS must have a number"), "{error}");
+        }
+    }
 
     #[test]
     fn what_is_wrong_is_said_with_the_variables_name() {

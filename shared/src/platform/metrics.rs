@@ -43,6 +43,14 @@ metrics! {
     TIMELINE_READS: Count = "TimelineReads";
     /// What such a page took.
     TIMELINE_READ_LATENCY: Milliseconds = "TimelineReadLatency";
+    /// Those of them that were to have the best first.
+    RANKED_READS: Count = "RankedReads";
+    /// Tweets that were scored for them.
+    RANKED_CANDIDATES: Count = "RankedCandidates";
+    /// Readers whose affinities were not cached.
+    AFFINITY_MISSES: Count = "AffinityMisses";
+    /// Tweets that were shown because their reader may have missed them.
+    MISSED_POSTS: Count = "MissedPosts";
     /// Lists of home timelines that were looked for in Redis and found.
     CACHE_HITS: Count = "CacheHits";
     /// Those that were not there, or still being rebuilt, or could not be looked for.

@@ -17,6 +17,7 @@ pub(crate) fn of_user(user: UserId) -> Vec<String> {
         my_celebs_fill,
         reacted,
         reacted_fill,
+        affinity,
         marker,
         user_counts,
         profile,
@@ -85,6 +86,11 @@ pub(crate) fn reacted(user: UserId) -> String {
 /// Like [`feed_fill`], for [`reacted`].
 pub(crate) fn reacted_fill(user: UserId) -> String {
     format!("reacted_fill:{{{user}}}")
+}
+
+/// How close the user is to authors.
+pub(crate) fn affinity(user: UserId) -> String {
+    format!("affinity:{{{user}}}")
 }
 
 /// How far the user has read.

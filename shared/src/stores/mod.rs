@@ -7,6 +7,7 @@
 //! - Both: [`identities`], [`markers`].
 //! - Kinesis carries events: [`events`].
 
+pub mod affinity;
 pub mod canaries;
 pub mod cards;
 pub mod celebs;
@@ -44,6 +45,7 @@ pub mod users;
 mod dynamo;
 mod keys;
 
+pub use affinity::AffinityCache;
 pub use canaries::Canaries;
 pub use cards::Cards;
 pub use celebs::Celebs;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dynamo::{self, Item, failed, from_item, number, signed, string, to_item};
 use super::tweets::{TweetKey, Tweets};
-use crate::domain::{Entry, Reaction, ReactionState, TweetId, UserId};
+use crate::domain::{Entry, Interaction, Reaction, ReactionState, TweetId, UserId};
 use crate::platform::{Roost, now_millis};
 use crate::{Error, Result};
 
@@ -339,6 +339,16 @@ impl Reactions {
         reaction: Reaction,
         limit: usize,
     ) -> Result<Vec<ReactionState>> {
+        let rows = self.newest_rows(user, reaction, limit).await?;
+        Ok(rows.iter().filter_map(Row::state).collect())
+    }
+
+    async fn newest_rows(
+        &self,
+        user: UserId,
+        reaction: Reaction,
+        limit: usize,
+    ) -> Result<Vec<Row>> {
         let mut found = Vec::new();
         let mut start = None;
         while found.len() < limit {
@@ -357,7 +367,7 @@ impl Reactions {
                 .await
                 .map_err(failed("Query"))?;
             for item in answer.items.unwrap_or_default() {
-                found.extend(read(item)?.state());
+                found.push(read(item)?);
             }
             start = answer.last_evaluated_key;
             if start.is_none() {
@@ -365,6 +375,25 @@ impl Reactions {
             }
         }
         Ok(found)
+    }
+
+    /// What the user did with the newest tweets to which such a reaction stands.
+    pub async fn interactions(
+        &self,
+        user: UserId,
+        reaction: Reaction,
+        limit: usize,
+    ) -> Result<Vec<Interaction>> {
+        let rows = self.newest_rows(user, reaction, limit).await?;
+        let standing = rows.iter().filter_map(|row| {
+            let at_millis = row.liked_at.or(row.reposted_at).or(row.hidden_at)?;
+            Some(Interaction {
+                author: row.change()?.tweet.author,
+                reaction,
+                at_millis,
+            })
+        });
+        Ok(standing.collect())
     }
 
     /// The user's reactions to these tweets, of every kind, in no order.

@@ -5,9 +5,10 @@
 //! 2. [`walk`] takes candidates: the next entries, merged out of sources that each know how far down they can be
 //!    trusted. If a page needs more than lies above the highest floor, the sources in the way are read deeper.
 //! 3. [`filter`] drops what the reader must not see. A new rule goes there.
-//! 4. [`order`] arranges what is left. A new order goes there.
-//! 5. [`hydrate`] fetches tweets, authors and what the reader thinks of the tweets, and leaves out what was deleted, taken
+//! 4. [`hydrate`] fetches tweets, authors and what the reader thinks of the tweets, and leaves out what was deleted, taken
 //!    back or hidden, and the repeats of one tweet.
+//! 5. [`ranked`] arranges what is left, if the reader wants the best first. Else it comes newest first, as it was taken. A
+//!    new order goes beside it.
 //! 6. [`present`] makes the page that the handler answers with.
 //!
 //! Two more reads use the same stages: [`upwards`] (`since_id`) and [`news`] (how much is new).
@@ -19,8 +20,8 @@ mod filter;
 mod hydrate;
 mod news;
 mod opening;
-mod order;
 mod present;
+mod ranked;
 mod troubles;
 mod upwards;
 mod walk;
@@ -32,8 +33,8 @@ use tokio::time::Instant;
 
 use self::hydrate::Hydrated;
 pub use self::news::News;
-use self::order::Order;
-pub use self::present::{Explanation, HomePage};
+pub use self::present::{Explanation, HomePage, Reason};
+pub use self::ranked::Ranking;
 pub use self::troubles::{Trouble, Troubles};
 use self::walk::{Candidate, Walk};
 use super::exclusions::Exclusions;
@@ -116,11 +117,11 @@ impl HomeTimelines {
         size: PageSize,
         known_tag: Option<&str>,
     ) -> Option<HomePage> {
-        let (order, size) = (Order::Latest, size.get());
+        let size = size.get();
         let deadline = Instant::now() + BUDGET;
         let mut walk = Walk::begin(self, me, below, size, deadline).await;
         let mut candidates = Vec::new();
-        // Whoever may have blocked the reader is asked for below.
+        // Whoever may have blocked the reader is asked for later.
         if let Some(known_tag) = known_tag.filter(|_| !walk.filter.may_lack_blockers()) {
             let (entries, marks) = walk.take_visible(size).await;
             let more = entries.len() > size || (entries.len() == size && walk.has_more());
@@ -140,19 +141,30 @@ impl HomeTimelines {
             if candidates.is_empty() {
                 break;
             }
-            let until = walk.deadline + GRACE;
-            if walk.filter.may_lack_blockers() {
-                let apart = self.apart(me, &candidates, until, &mut walk.troubles);
-                let apart = apart.await;
-                walk.leave_out(&apart);
-            }
-            candidates.retain(|candidate| walk.filter.shows(&candidate.entry));
-            let ordered = order.arrange(std::mem::take(&mut candidates));
-            self.hydrate(me, &ordered, &mut hydrated, until, &mut walk.troubles)
-                .await;
-            walk.leave_out(&hydrated.gone);
+            let next = std::mem::take(&mut candidates);
+            self.add(&mut walk, next, &mut hydrated).await;
         }
         Some(present::page_below(me, below, size, hydrated, walk))
+    }
+
+    /// Adds what is to be shown of the candidates.
+    async fn add(
+        &self,
+        walk: &mut Walk<'_>,
+        mut candidates: Vec<Candidate>,
+        hydrated: &mut Hydrated,
+    ) {
+        let (me, until) = (walk.me, walk.deadline + GRACE);
+        // Whoever may have blocked the reader is asked for.
+        if walk.filter.may_lack_blockers() {
+            let apart = self.apart(me, &candidates, until, &mut walk.troubles);
+            let apart = apart.await;
+            walk.leave_out(&apart);
+        }
+        candidates.retain(|candidate| walk.filter.shows(&candidate.entry));
+        self.hydrate(me, &candidates, hydrated, until, &mut walk.troubles)
+            .await;
+        walk.leave_out(&hydrated.gone);
     }
 
     /// The authors of reposted tweets who are on either side of a block with the reader. If nobody can tell, all of them.

@@ -8,13 +8,14 @@ use serde::Serialize;
 use super::hydrate::Hydrated;
 use super::walk::Walk;
 use super::{HomeTimelines, Troubles};
+use crate::domain::rank::{Score, Scored};
 use crate::domain::{Entry, ListedTweet, Origin, TweetId, User, UserId};
 use crate::stores::reacted::Marks;
 use crate::stores::receipts::Receipt;
 
 #[derive(Debug, Default)]
 pub struct HomePage {
-    /// Newest first.
+    /// Newest first, or the best first.
     pub tweets: Vec<ListedTweet>,
     /// The authors and those who reposted, in the order in which they first appear.
     pub users: Vec<User>,
@@ -28,18 +29,55 @@ pub struct HomePage {
     pub caught_up: bool,
     /// Queries that reading below what Redis keeps has cost.
     pub queries: usize,
+    /// The cursor of the next ranked page, if there is one.
+    pub next_ranked: Option<String>,
+    /// Why a tweet is where it is, by its place, if there is more to it than the order.
+    pub reasons: HashMap<TweetId, Reason>,
     /// How each entry came here, by its place.
     origins: HashMap<TweetId, Origin>,
+    /// What each ranked tweet got, by its place.
+    scores: HashMap<TweetId, RankedScore>,
+}
+
+/// Why a tweet is where it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Reason {
+    /// It was posted while the reader was away.
+    Missed,
+}
+
+/// How good a tweet is for the reader.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RankedScore {
+    #[serde(flatten)]
+    pub score: Score,
+    /// `true` if the reader's affinities did not come in time, so that every author counts as unknown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub affinity_late: bool,
 }
 
 /// How a tweet came to the reader's page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Explanation {
     pub via: Origin,
     /// After how many milliseconds it was there: a pulled tweet in its author's feed, a pushed one with the last of all
     /// followers. `None` if that is not known (any more).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub visible_after_ms: Option<u64>,
+    /// On a ranked page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<RankedScore>,
+}
+
+/// What there is to say of a ranked page beside its tweets.
+pub(super) struct Ranked {
+    pub(super) page: Vec<Scored<ListedTweet>>,
+    pub(super) reasons: HashMap<TweetId, Reason>,
+    pub(super) next: Option<String>,
+    pub(super) affinity_late: bool,
+    /// Queries that finding the reader's affinities has cost.
+    pub(super) queries: usize,
 }
 
 /// A page that is read on downwards.
@@ -81,6 +119,29 @@ pub(super) fn page_above(
         more,
         queries,
         ..HomePage::new(hydrated, troubles)
+    }
+}
+
+/// A page with the best first.
+pub(super) fn ranked_page(ranked: Ranked, mut hydrated: Hydrated, walk: Walk<'_>) -> HomePage {
+    let affinity_late = ranked.affinity_late;
+    let scores = ranked.page.iter().map(|it| {
+        let score = it.score;
+        let score = RankedScore {
+            score,
+            affinity_late,
+        };
+        (it.place.tweet, score)
+    });
+    let scores = scores.collect();
+    hydrated.tweets = ranked.page.into_iter().map(|it| it.item).collect();
+    HomePage {
+        scores,
+        more: ranked.next.is_some(),
+        next_ranked: ranked.next,
+        reasons: ranked.reasons,
+        queries: walk.queries + ranked.queries,
+        ..HomePage::new(hydrated, walk.troubles)
     }
 }
 
@@ -140,6 +201,7 @@ impl HomeTimelines {
             Explanation {
                 via,
                 visible_after_ms,
+                score: page.scores.get(id).copied(),
             }
         });
         explained.collect()

@@ -46,7 +46,7 @@ const MOST_UNCERTAIN: usize = 100;
 
 pub(super) struct Walk<'a> {
     home: &'a HomeTimelines,
-    me: UserId,
+    pub(super) me: UserId,
     /// The next candidates lie below this id.
     below: TweetId,
     pub(super) filter: Filter,
@@ -120,6 +120,11 @@ impl<'a> Walk<'a> {
     /// The next candidates, newest first; none at the very end. Candidates that may be repeats do not count, so up to
     /// [`MOST_UNCERTAIN`] more are given.
     pub(super) async fn take(&mut self, count: usize) -> Vec<Candidate> {
+        self.take_down_to(ALL_KNOWN, count).await
+    }
+
+    /// Like [`Self::take`], but nothing below `floor`.
+    pub(super) async fn take_down_to(&mut self, floor: TweetId, count: usize) -> Vec<Candidate> {
         let (mut taken, mut certain) = (Vec::new(), 0);
         while certain < count && taken.len() < count + MOST_UNCERTAIN {
             self.know(count - certain).await;
@@ -127,7 +132,7 @@ impl<'a> Walk<'a> {
                 // Whether it is a repeat depends on what lies below it.
                 self.know(NEIGHBOURS).await;
             }
-            let Some(entry) = self.known.pop_front() else {
+            let Some(entry) = self.known.pop_front_if(|next| next.tweet >= floor) else {
                 break;
             };
             self.below = entry.tweet;
@@ -140,6 +145,17 @@ impl<'a> Walk<'a> {
             taken.push(Candidate { entry, older });
         }
         taken
+    }
+
+    /// The next candidates as far as they are known without reading on. They are not taken.
+    pub(super) fn known_candidates(&self, count: usize) -> Vec<Candidate> {
+        let known = self.known.iter().take(count).enumerate();
+        let candidates = known.map(|(index, entry)| Candidate {
+            entry: *entry,
+            older: older_places(*entry, self.known.iter().skip(index + 1)).collect(),
+        });
+        let is_possible = |it: &Candidate| it.older.iter().all(|place| place.is_repost());
+        candidates.filter(is_possible).collect()
     }
 
     /// The next `count` entries as they stand, with repeats; fewer at the very end.
