@@ -43,6 +43,11 @@ pub mod keys {
         format!("my_celebs:{{{user}}}")
     }
 
+    /// How close the user is to authors.
+    pub fn affinity(user: u64) -> String {
+        format!("affinity:{{{user}}}")
+    }
+
     /// Which tweets this user has reacted to.
     pub fn reacted(user: u64) -> String {
         format!("reacted:{{{user}}}")

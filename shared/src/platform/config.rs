@@ -308,11 +308,7 @@ impl Config {
     }
 
     /// Numbers with their names, like `video=0.9,image=0.7`: all of these, in any order, and no others.
-    fn numbers<const N: usize>(
-        &self,
-        name: &'static str,
-        wanted: [&str; N],
-    ) -> Result<[f64; N]> {
+    fn numbers<const N: usize>(&self, name: &'static str, wanted: [&str; N]) -> Result<[f64; N]> {
         let text = self.text(name)?;
         let wrong = || Error::Config {
             name,

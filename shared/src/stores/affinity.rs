@@ -59,9 +59,15 @@ fn decode(bytes: &[u8]) -> Option<Affinities> {
     let read = |[author, affinity]: &[[u8; 8]; 2]| {
         let affinity = f64::from_be_bytes(*affinity);
         let author = UserId::new(u64::from_be_bytes(*author));
-        (0.0..=1.0).contains(&affinity).then_some((author, affinity))
+        (0.0..=1.0)
+            .contains(&affinity)
+            .then_some((author, affinity))
     };
-    pairs.iter().map(read).collect::<Option<_>>().filter(|_| is_whole)
+    pairs
+        .iter()
+        .map(read)
+        .collect::<Option<_>>()
+        .filter(|_| is_whole)
 }
 
 #[cfg(test)]

@@ -122,6 +122,14 @@ async fn no_log_line_says_a_text_or_a_token_and_every_metric_is_emitted() {
     .await;
     cache.flush().await;
     expect_timeline(&reader.walk(100).await, &expected).expect("rebuilt");
+    // A reader who was away for months, and wants the best first.
+    let marker = json!({ "last_read_id": "1", "version": 0 });
+    let call = reader.call(Method::PUT, "/v1/home_timeline/marker");
+    call.json(&marker).send().await.expect(200);
+    reader
+        .get("/v1/home_timeline?order=ranked")
+        .await
+        .expect(200);
     tables.spoil(roost.sign_up("broken").await.id).await;
     roost.invoke("reconcile-counts", &json!({})).await;
     roost.invoke("watch-cache", &json!({})).await;

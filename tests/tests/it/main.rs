@@ -27,6 +27,7 @@ mod long_walk;
 mod lost_answers;
 mod mutes;
 mod polling;
+mod ranked;
 mod reactions;
 mod redelivery;
 mod redis_outages;

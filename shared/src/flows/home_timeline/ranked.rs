@@ -139,9 +139,7 @@ impl HomeTimelines {
         let mut hydrated = Hydrated::default();
         while hydrated.tweets.len() < most && !walk.is_late() {
             let wanted = most - hydrated.tweets.len();
-            let mut candidates = walk
-                .take_down_to(floor.unwrap_or(ALL_KNOWN), wanted)
-                .await;
+            let mut candidates = walk.take_down_to(floor.unwrap_or(ALL_KNOWN), wanted).await;
             if candidates.is_empty() {
                 break;
             }
@@ -204,7 +202,11 @@ impl Reading<'_> {
             by_worth.then_with(|| b.place.tweet.cmp(&a.place.tweet))
         };
         let beyond = self.score(beyond);
-        let mut gap: Vec<&Item> = window.iter().chain(&beyond).filter(|it| unseen(it)).collect();
+        let mut gap: Vec<&Item> = window
+            .iter()
+            .chain(&beyond)
+            .filter(|it| unseen(it))
+            .collect();
         gap.sort_by(|a, b| better(a, b));
         let (mut places, mut tweets) = (HashSet::new(), HashSet::new());
         for it in gap {
