@@ -1,9 +1,9 @@
 use std::time::Instant;
 
 use serde::Serialize;
-use shared::domain::{Cursor, ListedTweet, PageSize, RankedCursor, TweetId, UserId};
+use shared::domain::{Cursor, CursorOf, ListedTweet, PageSize, TweetId, UserId, WalkCursor};
 use shared::flows::home_timeline::{
-    Explanation, HomePage, HomeTimelines, Ranking, Reason, Troubles,
+    Activity, Explanation, HomePage, HomeTimelines, Ranking, Reason, Troubles,
 };
 use shared::platform::metrics;
 use shared::runtime::http::{self, HttpResponse, Includes, Request, header};
@@ -12,6 +12,7 @@ use shared::{Error, Result, Roost};
 pub(crate) struct HomeTimeline {
     home: HomeTimelines,
     ranking: Ranking,
+    activity: Activity,
 }
 
 /// In which order a client wants to read.
@@ -68,6 +69,7 @@ impl http::Handler for HomeTimeline {
         Ok(Self {
             home: HomeTimelines::new(roost)?,
             ranking: Ranking::new(roost)?,
+            activity: Activity::new(roost)?,
         })
     }
 
@@ -85,13 +87,16 @@ impl HomeTimeline {
     async fn read(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let (size, explain) = (http::page_size(request)?, http::switch(request, "explain")?);
         let since = http::tweet_id(request, "since_id")?;
-        if order(request)? == Order::Ranked {
+        let (order, activity) = (order(request)?, with_activity(request)?);
+        if order == Order::Ranked || activity {
             if since.is_some() {
                 return Err(Error::Malformed(
-                    "a ranked page has a cursor, never a since_id".to_owned(),
+                    "a since_id goes with neither order=ranked nor include=activity".to_owned(),
                 ));
             }
-            return self.ranked(me, request, size, explain).await;
+            return self
+                .composed(me, request, order, activity, size, explain)
+                .await;
         }
         match (http::cursor(request)?, since) {
             (Some(_), Some(_)) => Err(Error::Malformed(
@@ -115,26 +120,45 @@ impl HomeTimeline {
         }
     }
 
-    /// A ranked page has no tag: the time alone changes its order.
-    async fn ranked(
+    /// A page that is more than the next tweets. It has no tag: time alone changes it.
+    async fn composed(
         &self,
         me: UserId,
         request: &Request,
+        order: Order,
+        activity: bool,
         size: PageSize,
         explain: bool,
     ) -> Result<HttpResponse> {
-        let cursor = http::cursor_text(request).map(|text| RankedCursor::parse(text, me));
-        let page = self
-            .home
-            .ranked_page(&self.ranking, me, cursor.transpose()?, size)
-            .await;
-        metrics::RANKED_READS.add(1);
+        let text = http::cursor_text(request);
+        let page = match order {
+            Order::Ranked => {
+                let cursor = text.map(|text| WalkCursor::parse(text, CursorOf::Ranked, me));
+                let activity = activity.then_some(&self.activity);
+                metrics::RANKED_READS.add(1);
+                self.home
+                    .ranked_page(&self.ranking, me, cursor.transpose()?, size, activity)
+                    .await
+            }
+            Order::Latest => {
+                let cursor = text.map(|text| latest_cursor(text, me)).transpose()?;
+                self.home
+                    .page_with_activity(&self.activity, me, cursor, size)
+                    .await
+            }
+        };
         let (queries, explained) = (page.queries, self.explain(explain, &page).await);
-        let next = page.next_ranked.clone();
+        let next = page.next.clone();
         let body = Body::new(page, explained, next, None);
         let response = http::with_queries(http::ok(&body)?, queries);
         let response = http::with_header(response, header::CACHE_CONTROL, "private, no-cache")?;
-        with_next(response, &body, size, explain, "&order=ranked")
+        let order = if order == Order::Ranked {
+            "&order=ranked"
+        } else {
+            ""
+        };
+        let include = if activity { "&include=activity" } else { "" };
+        with_next(response, &body, size, explain, &format!("{order}{include}"))
     }
 
     async fn below(&self, page: HomePage, size: PageSize, explain: bool) -> Result<HttpResponse> {
@@ -168,20 +192,36 @@ fn order(request: &Request) -> Result<Order> {
     }
 }
 
+fn with_activity(request: &Request) -> Result<bool> {
+    match http::query(request, "include") {
+        None => Ok(false),
+        Some("activity") => Ok(true),
+        Some(_) => Err(Error::Malformed("include is activity".to_owned())),
+    }
+}
+
+/// A walk may also begin at any tweet, as it does without activity.
+fn latest_cursor(text: &str, me: UserId) -> Result<WalkCursor> {
+    match Cursor::parse(text) {
+        Ok(cursor) => Ok(WalkCursor::start(cursor.tweet())),
+        Err(_) => WalkCursor::parse(text, CursorOf::LatestWithActivity, me),
+    }
+}
+
 /// Says where the next page is.
 fn with_next(
     response: HttpResponse,
     body: &Body,
     size: PageSize,
     explain: bool,
-    order: &str,
+    kind: &str,
 ) -> Result<HttpResponse> {
     let Some(next) = &body.meta.next_cursor else {
         return Ok(response);
     };
     let (size, explain) = (size.get(), if explain { "&explain=true" } else { "" });
     let link =
-        format!("</v1/home_timeline?limit={size}{order}&cursor={next}{explain}>; rel=\"next\"");
+        format!("</v1/home_timeline?limit={size}{kind}&cursor={next}{explain}>; rel=\"next\"");
     http::with_header(response, header::LINK, &link)
 }
 

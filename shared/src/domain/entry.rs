@@ -57,6 +57,8 @@ pub enum Origin {
     Pulled,
     /// Read from the tables, below what the cache keeps.
     Deep,
+    /// Brought by somebody who did something with it.
+    Activity,
 }
 
 const TOP_BIT: u64 = 1 << 63;
@@ -139,7 +141,7 @@ impl Entry {
         let (tweet, author) = match self.origin {
             Origin::Rebuilt => (0, TOP_BIT),
             Origin::Backfilled => (TOP_BIT, 0),
-            Origin::Pushed | Origin::Pulled | Origin::Deep => (0, 0),
+            Origin::Pushed | Origin::Pulled | Origin::Deep | Origin::Activity => (0, 0),
         };
         let mut bytes = Vec::with_capacity(Self::REPOST_SIZE);
         bytes.extend((self.tweet.get() | tweet).to_be_bytes());

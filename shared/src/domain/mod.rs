@@ -3,6 +3,7 @@
 //! Nothing here names AWS, Redis or a clock: the caller brings the time and the data. Types are made by `parse`,
 //! so what exists has been checked.
 
+pub mod activity;
 pub mod affinity;
 pub mod audit;
 pub mod canary;
@@ -15,7 +16,6 @@ pub mod media;
 pub mod page;
 pub mod range;
 pub mod rank;
-pub mod ranked_walk;
 pub mod reaction;
 pub mod relation;
 pub mod repeats;
@@ -23,6 +23,7 @@ pub mod tier;
 pub mod timeline;
 pub mod tweet;
 pub mod user;
+pub mod walk_cursor;
 
 pub use affinity::{Affinities, AffinityRule, Interaction};
 pub use entry::{Entry, Kind, Origin, TweetRef};
@@ -31,7 +32,6 @@ pub use id::{IdMaker, Lane, TweetId, UserId};
 pub use media::Medium;
 pub use page::{Cursor, FollowedPlace, FollowerPlace, IdList, PageSize, PeopleCursor};
 pub use range::FollowerRange;
-pub use ranked_walk::RankedCursor;
 pub use reaction::{Reaction, ReactionState};
 pub use relation::Relation;
 pub use tier::Tier;
@@ -39,3 +39,4 @@ pub use tweet::{ListedTweet, ReactionCounts, RepostedBy, SeenTweet, Tweet, Tweet
 pub use user::{
     AvatarUrl, Bio, DisplayName, Handle, HandlePrefix, ProfileChange, Relationship, User,
 };
+pub use walk_cursor::{CursorOf, WalkCursor};

@@ -4,6 +4,7 @@ pub mod affinity;
 pub mod audit;
 pub mod cache_watch;
 pub mod counting;
+pub mod deeds;
 pub mod edges;
 pub mod erase;
 pub mod exclusions;

@@ -51,6 +51,8 @@ metrics! {
     AFFINITY_MISSES: Count = "AffinityMisses";
     /// Tweets that were shown because their reader may have missed them.
     MISSED_POSTS: Count = "MissedPosts";
+    /// Tweets that were shown because of what followed people did with them.
+    ACTIVITY_ITEMS: Count = "ActivityItems";
     /// Lists of home timelines that were looked for in Redis and found.
     CACHE_HITS: Count = "CacheHits";
     /// Those that were not there, or still being rebuilt, or could not be looked for.

@@ -18,6 +18,7 @@ pub(crate) fn of_user(user: UserId) -> Vec<String> {
         reacted,
         reacted_fill,
         affinity,
+        deeds,
         marker,
         user_counts,
         profile,
@@ -91,6 +92,11 @@ pub(crate) fn reacted_fill(user: UserId) -> String {
 /// How close the user is to authors.
 pub(crate) fn affinity(user: UserId) -> String {
     format!("affinity:{{{user}}}")
+}
+
+/// What the user did lately with the tweets of others.
+pub(crate) fn deeds(user: UserId) -> String {
+    format!("deeds:{{{user}}}")
 }
 
 /// How far the user has read.

@@ -130,9 +130,8 @@ impl Reacted {
             MOST.to_string(),
         ];
         let arguments = arguments.map(String::into_bytes).to_vec();
-        self.redis
-            .tell_script(&EDIT, [(Self::keys(user), arguments)])
-            .await
+        let keys = [Self::keys(user), vec![keys::deeds(user)]].concat();
+        self.redis.tell_script(&EDIT, [(keys, arguments)]).await
     }
 
     /// Call before reading the table for [`Self::finish_fill`].

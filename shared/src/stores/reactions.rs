@@ -438,6 +438,34 @@ impl Reactions {
         limit: usize,
     ) -> Result<Likes> {
         let start = from.map(|from| self.start(user, from)).transpose()?;
+        let (rows, more) = self.like_rows(user, start, limit).await?;
+        let next = rows.last().filter(|_| more).and_then(|row| {
+            let (_, tweet) = row.key.target()?;
+            let liked_at = row.liked_at?;
+            Some(LikeCursor { liked_at, tweet })
+        });
+        let tweets = rows.iter().filter_map(Row::change).map(|like| like.tweet);
+        Ok(Likes {
+            tweets: tweets.collect(),
+            next,
+        })
+    }
+
+    /// The tweets that a user liked last, and when, in milliseconds since 1970; the newest like first.
+    pub async fn newest_likes(&self, user: UserId, limit: usize) -> Result<Vec<(Entry, u64)>> {
+        let (rows, _) = self.like_rows(user, None, limit).await?;
+        let likes = rows.iter();
+        let likes = likes.filter_map(|row| Some((row.change()?.tweet, row.liked_at?)));
+        Ok(likes.collect())
+    }
+
+    /// The newest likes behind a place in the index, and whether there are more. The index lags behind the table by a moment.
+    async fn like_rows(
+        &self,
+        user: UserId,
+        start: Option<Item>,
+        limit: usize,
+    ) -> Result<(Vec<Row>, bool)> {
         let answer = self
             .client
             .query()
@@ -458,17 +486,7 @@ impl Reactions {
             .into_iter()
             .map(read)
             .collect();
-        let rows = rows?;
-        let next = rows.last().filter(|_| more).and_then(|row| {
-            let (_, tweet) = row.key.target()?;
-            let liked_at = row.liked_at?;
-            Some(LikeCursor { liked_at, tweet })
-        });
-        let tweets = rows.iter().filter_map(Row::change).map(|like| like.tweet);
-        Ok(Likes {
-            tweets: tweets.collect(),
-            next,
-        })
+        Ok((rows?, more))
     }
 
     fn start(&self, user: UserId, from: LikeCursor) -> Result<Item> {

@@ -1,6 +1,7 @@
 //! Roost from the outside: every test talks to a running system, by default to a local cloud that runs the real function
 //! binaries. `cargo build --workspace && cargo test -p roost-tests`; see the library for other targets.
 
+mod activity;
 mod audit;
 mod blocks;
 mod catching_up;

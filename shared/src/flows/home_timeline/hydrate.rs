@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use tokio::time::Instant;
 
 use super::super::rebuild::in_time;
+use super::present::Reason;
 use super::walk::Candidate;
 use super::{HomeTimelines, Trouble, Troubles};
 use crate::Result;
@@ -28,6 +29,8 @@ pub(super) struct Hydrated {
     pub(super) marks: Marks,
     /// People whose account was deleted.
     pub(super) gone: HashSet<UserId>,
+    /// Why a tweet is where it is, by its place, if there is more to it than the order.
+    pub(super) reasons: HashMap<TweetId, Reason>,
 }
 
 /// What there is to fetch for some candidates, each once.
@@ -104,7 +107,25 @@ impl HomeTimelines {
         until: Instant,
         troubles: &mut Troubles,
     ) {
-        let wanted = Wanted::new(candidates, &hydrated.users);
+        let nobody = BTreeSet::new();
+        self.hydrate_with(me, candidates, &nobody, hydrated, until, troubles)
+            .await;
+    }
+
+    /// The same, and the cards of some people beside those whom the candidates name.
+    pub(super) async fn hydrate_with(
+        &self,
+        me: UserId,
+        candidates: &[Candidate],
+        people: &BTreeSet<UserId>,
+        hydrated: &mut Hydrated,
+        until: Instant,
+        troubles: &mut Troubles,
+    ) {
+        let mut wanted = Wanted::new(candidates, &hydrated.users);
+        let unknown = people.iter();
+        let unknown = unknown.filter(|person| !hydrated.users.contains_key(person));
+        wanted.people.extend(unknown);
         let (found, marks) = tokio::join!(
             self.cards
                 .fetch(&wanted.tweets, &wanted.reposts, &wanted.people),

@@ -16,6 +16,7 @@
 //! A source that fails does not fail the page: the page is made of what is left, and [`troubles`] says so. Without Redis,
 //! everything is read from the tables.
 
+mod activity;
 mod filter;
 mod hydrate;
 mod news;
@@ -31,6 +32,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+pub use self::activity::Activity;
 use self::hydrate::Hydrated;
 pub use self::news::News;
 pub use self::present::{Explanation, HomePage, Reason};
@@ -134,17 +136,20 @@ impl HomeTimelines {
             }
         }
         let mut hydrated = Hydrated::default();
+        self.add(&mut walk, candidates, &mut hydrated).await;
+        self.collect(&mut walk, size, &mut hydrated).await;
+        Some(present::page_below(below, size, hydrated, walk))
+    }
+
+    /// Adds what comes next until there are `size` tweets, or more. Fewer at the very end.
+    async fn collect(&self, walk: &mut Walk<'_>, size: usize, hydrated: &mut Hydrated) {
         while hydrated.tweets.len() < size && !walk.is_late() {
-            if candidates.is_empty() {
-                candidates = walk.take(size - hydrated.tweets.len()).await;
-            }
+            let candidates = walk.take(size - hydrated.tweets.len()).await;
             if candidates.is_empty() {
                 break;
             }
-            let next = std::mem::take(&mut candidates);
-            self.add(&mut walk, next, &mut hydrated).await;
+            self.add(walk, candidates, hydrated).await;
         }
-        Some(present::page_below(me, below, size, hydrated, walk))
     }
 
     /// Adds what is to be shown of the candidates.
@@ -154,6 +159,9 @@ impl HomeTimelines {
         mut candidates: Vec<Candidate>,
         hydrated: &mut Hydrated,
     ) {
+        if candidates.is_empty() {
+            return;
+        }
         let (me, until) = (walk.me, walk.deadline + GRACE);
         // Whoever may have blocked the reader is asked for.
         if walk.filter.may_lack_blockers() {

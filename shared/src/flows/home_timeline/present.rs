@@ -9,7 +9,7 @@ use super::hydrate::Hydrated;
 use super::walk::Walk;
 use super::{HomeTimelines, Troubles};
 use crate::domain::rank::{Score, Scored};
-use crate::domain::{Entry, ListedTweet, Origin, TweetId, User, UserId};
+use crate::domain::{Entry, ListedTweet, Origin, Reaction, TweetId, User, UserId};
 use crate::stores::reacted::Marks;
 use crate::stores::receipts::Receipt;
 
@@ -29,8 +29,8 @@ pub struct HomePage {
     pub caught_up: bool,
     /// Queries that reading below what Redis keeps has cost.
     pub queries: usize,
-    /// The cursor of the next ranked page, if there is one.
-    pub next_ranked: Option<String>,
+    /// The cursor of the next page, if it is more than the last place of this one.
+    pub next: Option<String>,
     /// Why a tweet is where it is, by its place, if there is more to it than the order.
     pub reasons: HashMap<TweetId, Reason>,
     /// How each entry came here, by its place.
@@ -45,6 +45,49 @@ pub struct HomePage {
 pub enum Reason {
     /// It was posted while the reader was away.
     Missed,
+    /// Somebody whom the reader follows likes it.
+    Liked(Doers),
+    /// Somebody whom the reader follows replied to it.
+    Replied(Doers),
+    /// Somebody whom the reader follows reposted it.
+    Reposted(Doers),
+}
+
+/// Who did something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Doers {
+    /// The last ones first.
+    pub user_ids: Vec<UserId>,
+    /// How many more there are.
+    pub others: usize,
+}
+
+impl Reason {
+    /// So many people are named.
+    const NAMED: usize = 3;
+
+    /// `None` if nobody did it, or if it is nobody's business.
+    pub(super) fn new(reaction: Reaction, people: &[UserId]) -> Option<Self> {
+        let named = people.len().min(Self::NAMED);
+        let doers = Doers {
+            user_ids: people[..named].to_vec(),
+            others: people.len() - named,
+        };
+        match reaction {
+            _ if people.is_empty() => None,
+            Reaction::Like => Some(Self::Liked(doers)),
+            Reaction::Reply => Some(Self::Replied(doers)),
+            Reaction::Repost => Some(Self::Reposted(doers)),
+            Reaction::Hide => None,
+        }
+    }
+
+    fn people(&self) -> &[UserId] {
+        match self {
+            Self::Missed => &[],
+            Self::Liked(doers) | Self::Replied(doers) | Self::Reposted(doers) => &doers.user_ids,
+        }
+    }
 }
 
 /// How good a tweet is for the reader.
@@ -73,22 +116,20 @@ pub struct Explanation {
 /// What there is to say of a ranked page beside its tweets.
 pub(super) struct Ranked {
     pub(super) page: Vec<Scored<ListedTweet>>,
-    pub(super) reasons: HashMap<TweetId, Reason>,
     pub(super) next: Option<String>,
     pub(super) affinity_late: bool,
-    /// Queries that finding the reader's affinities has cost.
+    /// Queries that finding the reader's affinities and the page's guests has cost.
     pub(super) queries: usize,
 }
 
 /// A page that is read on downwards.
 pub(super) fn page_below(
-    me: UserId,
     below: Option<TweetId>,
     size: usize,
     mut hydrated: Hydrated,
     walk: Walk<'_>,
 ) -> HomePage {
-    let last_read = walk.last_read;
+    let (me, last_read) = (walk.me, walk.last_read);
     let found = hydrated.tweets.len();
     let more = found > size || (found == size && walk.has_more());
     hydrated.tweets.truncate(size);
@@ -122,6 +163,25 @@ pub(super) fn page_above(
     }
 }
 
+/// A page in the latest order with guests.
+pub(super) fn page_with_guests(
+    next: Option<String>,
+    below: Option<TweetId>,
+    queries: usize,
+    hydrated: Hydrated,
+    walk: Walk<'_>,
+) -> HomePage {
+    let oldest = hydrated.tweets.last().map(|oldest| oldest.place.tweet);
+    let reached = oldest.is_some_and(|oldest| oldest <= walk.last_read);
+    HomePage {
+        more: next.is_some(),
+        next,
+        caught_up: reached && below.is_none_or(|below| below > walk.last_read),
+        queries: walk.queries + queries,
+        ..HomePage::new(hydrated, walk.troubles)
+    }
+}
+
 /// A page with the best first.
 pub(super) fn ranked_page(ranked: Ranked, mut hydrated: Hydrated, walk: Walk<'_>) -> HomePage {
     let affinity_late = ranked.affinity_late;
@@ -131,15 +191,14 @@ pub(super) fn ranked_page(ranked: Ranked, mut hydrated: Hydrated, walk: Walk<'_>
             score,
             affinity_late,
         };
-        (it.place.tweet, score)
+        (it.item.place.tweet, score)
     });
     let scores = scores.collect();
     hydrated.tweets = ranked.page.into_iter().map(|it| it.item).collect();
     HomePage {
         scores,
         more: ranked.next.is_some(),
-        next_ranked: ranked.next,
-        reasons: ranked.reasons,
+        next: ranked.next,
         queries: walk.queries + ranked.queries,
         ..HomePage::new(hydrated, walk.troubles)
     }
@@ -149,11 +208,20 @@ impl HomePage {
     fn new(mut hydrated: Hydrated, troubles: Troubles) -> Self {
         let tweets = hydrated.tweets;
         let people = tweets.iter().flat_map(ListedTweet::people);
+        let reasons = hydrated.reasons;
+        let doers = tweets.iter().filter_map(|it| reasons.get(&it.place.tweet));
+        let people = people.chain(doers.flat_map(Reason::people).copied());
         let users = people.filter_map(|person| hydrated.users.remove(&person));
-        let origins = hydrated.alive.iter();
+        let users = users.collect();
+        let origins = hydrated
+            .alive
+            .iter()
+            .chain(tweets.iter().map(|it| &it.place));
+        let origins = origins.map(|entry| (entry.tweet, entry.origin)).collect();
         Self {
-            users: users.collect(),
-            origins: origins.map(|entry| (entry.tweet, entry.origin)).collect(),
+            users,
+            reasons,
+            origins,
             tweets,
             troubles,
             ..Self::default()
@@ -196,7 +264,7 @@ impl HomeTimelines {
             let visible_after_ms = match via {
                 Origin::Pushed => receipt.last_ms,
                 Origin::Pulled => receipt.feed_ms,
-                Origin::Rebuilt | Origin::Backfilled | Origin::Deep => None,
+                Origin::Rebuilt | Origin::Backfilled | Origin::Deep | Origin::Activity => None,
             };
             Explanation {
                 via,

@@ -1,6 +1,6 @@
 //! The ranked page: the stages of any page, with the best of a window first instead of the newest.
 //!
-//! A score needs the tweet's counts, so the order comes after the hydration here. [`RankedCursor`] has the rules of the walk.
+//! A score needs the tweet's counts, so the order comes after the hydration here. [`WalkCursor`] has the rules of the walk.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -9,16 +9,19 @@ use tokio::time::Instant;
 
 use super::super::affinity::{AffinityFinder, FoundAffinities};
 use super::super::rebuild::in_time;
+use super::activity::{Activity, Invited, Range, WHOLE_LIST};
 use super::hydrate::Hydrated;
 use super::present::{self, Reason};
 use super::walk::Walk;
 use super::{BUDGET, HomePage, HomeTimelines};
 use crate::Result;
+use crate::domain::activity::most_guests;
 use crate::domain::rank::{Formula, Scored};
-use crate::domain::ranked_walk::{Left, MOST_PLACES, WINDOW_PAGES};
 use crate::domain::timeline::ALL_KNOWN;
-use crate::domain::{ListedTweet, PageSize, RankedCursor, TweetId, UserId};
+use crate::domain::walk_cursor::{Left, MOST_PLACES, WINDOW_PAGES};
+use crate::domain::{CursorOf, Entry, ListedTweet, Origin, PageSize, TweetId, UserId, WalkCursor};
 use crate::platform::{Roost, metrics, now_millis};
+use crate::stores::tweets::NEWEST;
 
 /// How long a page waits for the reader's affinities. Without them, every author counts as unknown.
 const AFFINITY_LATE: Duration = Duration::from_millis(500);
@@ -64,12 +67,13 @@ impl HomeTimelines {
         &self,
         ranking: &Ranking,
         me: UserId,
-        cursor: Option<RankedCursor>,
+        cursor: Option<WalkCursor>,
         size: PageSize,
+        activity: Option<&Activity>,
     ) -> HomePage {
         let late = Instant::now() + AFFINITY_LATE;
         let ((mut walk, mut hydrated), found) = tokio::join!(
-            self.window(me, cursor.as_ref(), size.get()),
+            self.window(me, cursor.as_ref(), size.get(), activity.is_some()),
             in_time(late, ranking.affinities.find(me))
         );
         let affinity_late = found.is_err();
@@ -89,7 +93,7 @@ impl HomeTimelines {
         let is_first = cursor.is_none();
         let mut place = cursor.unwrap_or_else(|| {
             let newest = candidates.first().map_or(0, |it| it.place.tweet.get());
-            RankedCursor::start(TweetId::new(newest + 1))
+            WalkCursor::start(TweetId::new(newest + 1))
         });
         if walk.is_late() {
             // The window ends where the reading did.
@@ -107,19 +111,38 @@ impl HomeTimelines {
             missed = reading.missed(&mut candidates, beyond, walk.last_read, size.get());
             metrics::MISSED_POSTS.add(missed.len());
         }
-        let reasons = missed.iter().map(|it| (it.place.tweet, Reason::Missed));
-        let reasons = reasons.collect();
+        let mut invited = Invited::default();
+        if let Some(activity) = activity {
+            let oldest = candidates.last().map(|it| it.place.tweet);
+            let floor = place.floor.or(oldest).filter(|_| more_below);
+            let range = Range {
+                below: if is_first { NEWEST } else { place.below },
+                above: floor.unwrap_or(ALL_KNOWN),
+                most: most_guests(size.get(), candidates.len()),
+                shown: place.shown.clone(),
+            };
+            invited = self.invite(activity, &mut walk, range, &mut hydrated).await;
+        }
+        let was_missed: HashSet<TweetId> = missed.iter().map(|it| it.place.tweet).collect();
         let left = Left {
+            guests: reading.guests(std::mem::take(&mut invited.guests)),
             candidates,
             more_below,
         };
         let (page, next) = place.page(missed, left, size.get());
+        for it in &page {
+            let (tweet, place) = (it.item.seen.tweet.id, it.item.place);
+            metrics::ACTIVITY_ITEMS.add(usize::from(place.origin == Origin::Activity));
+            let done = invited.reasons.remove(&tweet);
+            let missed = was_missed.contains(&place.tweet).then_some(Reason::Missed);
+            let reason = missed.or(done).map(|reason| (place.tweet, reason));
+            hydrated.reasons.extend(reason);
+        }
         let ranked = present::Ranked {
             page,
-            reasons,
-            next: next.map(|next| next.to_text(me)),
+            next: next.map(|next| next.to_text(CursorOf::Ranked, me)),
             affinity_late,
-            queries: reading.affinities.queries,
+            queries: reading.affinities.queries + invited.queries,
         };
         present::ranked_page(ranked, hydrated, walk)
     }
@@ -128,14 +151,20 @@ impl HomeTimelines {
     async fn window(
         &self,
         me: UserId,
-        cursor: Option<&RankedCursor>,
+        cursor: Option<&WalkCursor>,
         size: usize,
+        with_activity: bool,
     ) -> (Walk<'_>, Hydrated) {
         let deadline = Instant::now() + BUDGET;
         let below = cursor.map(|cursor| cursor.below);
         let floor = cursor.and_then(|cursor| cursor.floor);
         let most = floor.map_or(WINDOW_PAGES * size, |_| MOST_PLACES);
-        let mut walk = Walk::begin(self, me, below, most + GAP, deadline).await;
+        let wanted = if with_activity {
+            WHOLE_LIST
+        } else {
+            most + GAP
+        };
+        let mut walk = Walk::begin(self, me, below, wanted, deadline).await;
         let mut hydrated = Hydrated::default();
         while hydrated.tweets.len() < most && !walk.is_late() {
             let wanted = most - hydrated.tweets.len();
@@ -172,6 +201,15 @@ impl Reading<'_> {
             }
         };
         tweets.into_iter().map(score).collect()
+    }
+
+    /// A guest is as new as the deed that brings it, and known by its tweet.
+    fn guests(&self, guests: Vec<ListedTweet>) -> Vec<Item> {
+        let known = self.score(guests).into_iter().map(|guest| Scored {
+            place: Entry::new(guest.item.seen.tweet.id, guest.place.author),
+            ..guest
+        });
+        known.collect()
     }
 
     fn may_have_missed(&self, last_read: TweetId) -> bool {

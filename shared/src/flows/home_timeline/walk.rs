@@ -208,6 +208,25 @@ impl<'a> Walk<'a> {
         (visible, all_marks)
     }
 
+    /// Everything that was read, in no order, whether or not it was taken.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.sources().flat_map(|source| &source.entries)
+    }
+
+    /// Of the other people whose entries these are, those who posted last.
+    pub(super) fn people(&self, count: usize) -> Vec<UserId> {
+        let entries = self.entries().filter(|it| self.filter.shows(it));
+        let mut entries: Vec<&Entry> = entries.filter(|it| it.author != self.me).collect();
+        entries.sort_unstable_by_key(|entry| std::cmp::Reverse(entry.tweet));
+        let mut people = Vec::new();
+        for entry in entries {
+            if people.len() < count && !people.contains(&entry.author) {
+                people.push(entry.author);
+            }
+        }
+        people
+    }
+
     /// Reads and shows nothing more of these authors.
     pub(super) fn leave_out(&mut self, authors: &HashSet<UserId>) {
         self.filter.exclude(authors.iter().copied());

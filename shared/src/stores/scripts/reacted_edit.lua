@@ -1,5 +1,5 @@
--- Notes one reaction, if the user's reactions are cached. KEYS[1] hash; KEYS[2] the right to fill it; ARGV[1] kind (l, r, h);
--- ARGV[2] tweet; ARGV[3] version and whether it stands, as one number; ARGV[4] the most tweets of one kind.
+-- Notes one reaction, if the user's reactions are cached. KEYS[1] hash; KEYS[2] the right to fill it; KEYS[3] what others are
+-- told of the user's deeds, which is taken away; ARGV[1] kind (l, r, h); ARGV[2] tweet; ARGV[3] version and whether it stands, as one number; ARGV[4] the most tweets of one kind.
 --
 -- A missing hash is filled by the next reader. A reader that is filling it right now may have read the table too early, so
 -- the right is taken away. Ids have up to 19 digits, which is more than a Lua number holds, so they are compared as text.
@@ -7,7 +7,7 @@ local function less(a, b)
   if #a ~= #b then return #a < #b end
   return a < b
 end
-redis.call('DEL', KEYS[2])
+redis.call('DEL', KEYS[2], KEYS[3])
 local kind, tweet = ARGV[1], ARGV[2]
 local floor = redis.call('HGET', KEYS[1], kind)
 if not floor or less(tweet, floor) then

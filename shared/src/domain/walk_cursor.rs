@@ -24,7 +24,15 @@ pub const MOST_PLACES: usize = WINDOW_PAGES * PageSize::MAX as usize;
 /// The most ids that a cursor carries: a window, and some that were shown ahead of their time.
 pub const MOST_SHOWN: usize = MOST_PLACES + 20;
 
-const VERSION: u8 = 1;
+/// Of which list a cursor is. Cursors of another list, and of an earlier or later version of this one, are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CursorOf {
+    /// The ranked order, with or without activity.
+    Ranked = 1,
+    /// The latest order with activity, where `shown` are the guests of the pages before.
+    LatestWithActivity = 2,
+}
+
 const CHECKSUM: usize = 4;
 
 /// No cursor is longer: each number takes at most nine bytes.
@@ -32,7 +40,7 @@ pub const MOST_TEXT: usize = (1 + CHECKSUM + 9 * (4 + MOST_SHOWN)).div_ceil(3) *
 
 /// Where a ranked page ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RankedCursor {
+pub struct WalkCursor {
     /// The window lies below this id.
     pub below: TweetId,
     /// It goes down to this place, which is part of it; `None` if the window has yet to be taken.
@@ -48,11 +56,13 @@ pub struct RankedCursor {
 pub struct Left<T> {
     /// Newest first.
     pub candidates: Vec<Scored<T>>,
+    /// Others that may be shown among them. Each is known by its tweet, wherever it comes from.
+    pub guests: Vec<Scored<T>>,
     /// `true` if something may lie below the last of them, outside the window.
     pub more_below: bool,
 }
 
-impl RankedCursor {
+impl WalkCursor {
     /// The beginning of a walk: everything is below this id.
     pub const fn start(below: TweetId) -> Self {
         Self {
@@ -72,6 +82,7 @@ impl RankedCursor {
         size: usize,
     ) -> (Vec<Scored<T>>, Option<Self>) {
         let oldest = left.candidates.last().map(|it| it.place.tweet);
+        let guests: BTreeSet<TweetId> = left.guests.iter().map(|it| it.place.tweet).collect();
         self.floor = self.floor.or(oldest);
         // So much has arrived late in this window that a cursor cannot name what was shown. The rest comes newest first: then
         // the last place says it.
@@ -80,7 +91,9 @@ impl RankedCursor {
             left.candidates
         } else {
             let above = first.last().map(|it| it.place.shown().author);
-            arrange(left.candidates, above.or(self.last_author))
+            let mut all = left.candidates;
+            all.extend(left.guests);
+            arrange(all, above.or(self.last_author))
         };
         let (mut page, mut rest) = (first, 0);
         for next in ordered {
@@ -89,7 +102,7 @@ impl RankedCursor {
             let repeats = page.iter().any(|it| it.place.shown().tweet == tweet);
             if page.len() < size && (crowded || !repeats) {
                 page.push(next);
-            } else {
+            } else if !guests.contains(&next.place.tweet) {
                 rest += 1;
             }
         }
@@ -125,7 +138,7 @@ impl RankedCursor {
     }
 
     /// What clients see. It is good for this reader only.
-    pub fn to_text(&self, reader: UserId) -> String {
+    pub fn to_text(&self, of: CursorOf, reader: UserId) -> String {
         let mut numbers = vec![
             self.below.get(),
             self.floor.map_or(0, TweetId::get),
@@ -142,11 +155,11 @@ impl RankedCursor {
         for number in numbers {
             write_number(&mut bytes, number);
         }
-        let text = [vec![VERSION], checksum(reader, &bytes), bytes].concat();
+        let text = [vec![of as u8], checksum(reader, &bytes), bytes].concat();
         BASE64_URL_SAFE_NO_PAD.encode(text)
     }
 
-    pub fn parse(text: &str, reader: UserId) -> Result<Self> {
+    pub fn parse(text: &str, of: CursorOf, reader: UserId) -> Result<Self> {
         let wrong = || {
             Error::Malformed(
                 "a cursor is the next_cursor of the page before, of the same list".to_owned(),
@@ -156,7 +169,7 @@ impl RankedCursor {
             return Err(wrong());
         }
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|_| wrong())?;
-        let rest = bytes.strip_prefix(&[VERSION]).ok_or_else(wrong)?;
+        let rest = bytes.strip_prefix(&[of as u8]).ok_or_else(wrong)?;
         let (sum, numbers) = rest.split_at_checked(CHECKSUM).ok_or_else(wrong)?;
         if sum != checksum(reader, numbers) {
             return Err(wrong());
@@ -228,6 +241,7 @@ mod tests {
     use proptest::prelude::*;
 
     const ME: UserId = UserId::new(7);
+    const OF: CursorOf = CursorOf::Ranked;
 
     /// A timeline whose scores are as they happen to be now.
     fn scored(entry: Entry, random: &mut fastrand::Rng) -> Scored<()> {
@@ -247,7 +261,7 @@ mod tests {
 
     /// What a reader finds in the cursor's window. `timeline` is newest first.
     fn left(
-        cursor: &RankedCursor,
+        cursor: &WalkCursor,
         timeline: &[Entry],
         size: usize,
         random: &mut fastrand::Rng,
@@ -261,6 +275,7 @@ mod tests {
         let last = window.last().map_or(floor, |it| it.tweet);
         Left {
             more_below: timeline.iter().any(|it| it.tweet < last.min(cursor.below)),
+            guests: Vec::new(),
             candidates: window.into_iter().map(|it| scored(it, random)).collect(),
         }
     }
@@ -279,7 +294,7 @@ mod tests {
             let mut random = fastrand::Rng::with_seed(seed);
             let mut timeline: Vec<Entry> = (1..=count).rev().map(|id| entry(id * 10, id % 5 + 1)).collect();
             let expected: BTreeSet<TweetId> = timeline.iter().map(|it| it.tweet).collect();
-            let mut cursor = Some(RankedCursor::start(TweetId::new(count * 10 + 1)));
+            let mut cursor = Some(WalkCursor::start(TweetId::new(count * 10 + 1)));
             let (mut shown, mut pages) = (BTreeSet::new(), 0);
             while let Some(at) = cursor {
                 let size = sizes[pages % sizes.len()];
@@ -290,9 +305,9 @@ mod tests {
                     prop_assert!(shown.insert(item.place.tweet), "{:?} twice", item.place.tweet);
                 }
                 if let Some(next) = &next {
-                    let text = next.to_text(ME);
+                    let text = next.to_text(OF, ME);
                     prop_assert!(text.len() <= MOST_TEXT);
-                    prop_assert_eq!(&RankedCursor::parse(&text, ME).expect("a cursor"), next);
+                    prop_assert_eq!(&WalkCursor::parse(&text, OF, ME).expect("a cursor"), next);
                 }
                 cursor = next;
                 timeline.insert(0, entry((count + 1 + pages as u64) * 10, 1));
@@ -307,7 +322,7 @@ mod tests {
             let mut random = fastrand::Rng::with_seed(seed);
             let mut timeline: Vec<Entry> = (1..=400).rev().map(|id| entry(id * 1_000, id % 5 + 1)).collect();
             let mut expected: BTreeSet<TweetId> = timeline.iter().map(|it| it.tweet).collect();
-            let mut at = RankedCursor::start(TweetId::new(400_001));
+            let mut at = WalkCursor::start(TweetId::new(400_001));
             let (mut shown, mut pages) = (BTreeSet::new(), 0);
             loop {
                 let left = left(&at, &timeline, 100, &mut random);
@@ -335,25 +350,25 @@ mod tests {
         fn no_text_breaks_a_cursor(bytes in prop::collection::vec(any::<u8>(), 0..60), text in "\\PC{0,40}") {
             // Also if the checksum fits.
             let sum = checksum(ME, &bytes);
-            let made = BASE64_URL_SAFE_NO_PAD.encode([vec![VERSION], sum, bytes].concat());
-            if let Ok(cursor) = RankedCursor::parse(&made, ME) {
-                let again = RankedCursor::parse(&cursor.to_text(ME), ME);
+            let made = BASE64_URL_SAFE_NO_PAD.encode([vec![OF as u8], sum, bytes].concat());
+            if let Ok(cursor) = WalkCursor::parse(&made, OF, ME) {
+                let again = WalkCursor::parse(&cursor.to_text(OF, ME), OF, ME);
                 prop_assert_eq!(again.expect("a cursor"), cursor);
             }
-            prop_assert!(RankedCursor::parse(&text, ME).is_err());
+            prop_assert!(WalkCursor::parse(&text, OF, ME).is_err());
         }
     }
 
     #[test]
     fn a_cursor_is_good_for_its_reader_and_its_version_only() {
-        let cursor = RankedCursor {
+        let cursor = WalkCursor {
             below: TweetId::new(1_000),
             floor: Some(TweetId::new(10)),
             last_author: Some(UserId::new(3)),
             shown: [500, 700].map(TweetId::new).into(),
         };
-        let text = cursor.to_text(ME);
-        assert_eq!(RankedCursor::parse(&text, ME).expect("a cursor"), cursor);
+        let text = cursor.to_text(OF, ME);
+        assert_eq!(WalkCursor::parse(&text, OF, ME).expect("a cursor"), cursor);
         let mut longer = text.clone();
         longer.push('A');
         for (text, reader) in [
@@ -364,13 +379,13 @@ mod tests {
             ("1234567", 7),
             (&"A".repeat(MOST_TEXT + 1), 7),
         ] {
-            let parsed = RankedCursor::parse(text, UserId::new(reader));
+            let parsed = WalkCursor::parse(text, OF, UserId::new(reader));
             assert!(parsed.is_err(), "{text:?} was taken for a cursor");
         }
         let mut bytes = BASE64_URL_SAFE_NO_PAD.decode(&text).expect("bytes");
-        bytes[0] = VERSION + 1;
+        bytes[0] = CursorOf::LatestWithActivity as u8;
         let other = BASE64_URL_SAFE_NO_PAD.encode(bytes);
-        assert!(RankedCursor::parse(&other, ME).is_err());
+        assert!(WalkCursor::parse(&other, OF, ME).is_err());
     }
 
     #[test]
@@ -378,7 +393,7 @@ mod tests {
         let repost = |id| entry(id, 2).reposting(entry(1, 1).reference());
         let timeline = [repost(200), entry(150, 3), repost(100)];
         let mut random = fastrand::Rng::with_seed(1);
-        let start = RankedCursor::start(TweetId::new(201));
+        let start = WalkCursor::start(TweetId::new(201));
         let window = left(&start, &timeline, 3, &mut random);
         let (page, next) = start.page(Vec::new(), window, 3);
         assert_eq!(page.len(), 2);

@@ -1,0 +1,258 @@
+//! Guests on a page: tweets of people whom the reader does not follow, with which people whom the reader follows did
+//! something lately.
+//!
+//! Those whose deeds are looked at are the [`PEOPLE`] who posted last among those who are in the reader's list or pulled. What is
+//! not there in time is left out: a page does not depend on its guests, so it is not called incomplete without them.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::super::deeds::DeedReader;
+use super::super::rebuild::in_time;
+use super::hydrate::Hydrated;
+use super::present::{self, Reason};
+use super::walk::{Candidate, Walk};
+use super::{BUDGET, GRACE, HomePage, HomeTimelines};
+use crate::Result;
+use crate::domain::activity::{Deed, Doing, Guest, guests, most_guests, tweets_at, weave};
+use crate::domain::timeline::ALL_KNOWN;
+use crate::domain::walk_cursor::MOST_SHOWN;
+use crate::domain::{CursorOf, Entry, ListedTweet, Origin, PageSize, TweetId, UserId, WalkCursor};
+use crate::platform::{Roost, metrics, now_millis};
+use crate::stores::follows::Edge;
+use crate::stores::tweets::NEWEST;
+
+/// So many followed people's deeds are looked at.
+const PEOPLE: usize = 30;
+
+/// Older deeds do not count.
+const DAYS: u64 = 7;
+
+/// So many guests are looked at for one page, before it is known which of them may be shown.
+const INVITED: usize = 40;
+
+/// More entries than any list has. All of it is read with activity: what stands in it is no guest.
+pub(super) const WHOLE_LIST: usize = 10_000;
+
+/// How long a page waits for its guests.
+const LATE: Duration = Duration::from_millis(700);
+
+/// Finds guests.
+pub struct Activity {
+    deeds: DeedReader,
+}
+
+/// Where guests may come from on one page.
+pub(super) struct Range {
+    /// Their places lie below this id,
+    pub(super) below: TweetId,
+    /// and above this one.
+    pub(super) above: TweetId,
+    /// Tweets that were guests on an earlier page.
+    pub(super) shown: BTreeSet<TweetId>,
+    pub(super) most: usize,
+}
+
+/// What was found.
+#[derive(Default)]
+pub(super) struct Invited {
+    /// Newest first.
+    pub(super) guests: Vec<ListedTweet>,
+    /// Why, by the tweet's id; also for tweets that are there without it.
+    pub(super) reasons: HashMap<TweetId, Reason>,
+    pub(super) queries: usize,
+}
+
+impl Activity {
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            deeds: DeedReader::new(roost)?,
+        })
+    }
+}
+
+impl HomeTimelines {
+    /// The page below a cursor in the latest order, or the newest, with guests.
+    pub async fn page_with_activity(
+        &self,
+        activity: &Activity,
+        me: UserId,
+        cursor: Option<WalkCursor>,
+        size: PageSize,
+    ) -> HomePage {
+        let (size, deadline) = (size.get(), Instant::now() + BUDGET);
+        let below = cursor.as_ref().map(|cursor| cursor.below);
+        let mut shown = cursor.map(|cursor| cursor.shown).unwrap_or_default();
+        let mut walk = Walk::begin(self, me, below, WHOLE_LIST, deadline).await;
+        let mut hydrated = Hydrated::default();
+        self.collect(&mut walk, size, &mut hydrated).await;
+        let found = hydrated.tweets.len();
+        let more = found > size || (found == size && walk.has_more());
+        hydrated.tweets.truncate(size);
+        let last = hydrated.tweets.last().map(|last| last.place.tweet);
+        let range = Range {
+            below: below.unwrap_or(NEWEST),
+            above: last.filter(|_| more).unwrap_or(ALL_KNOWN),
+            most: most_guests(size, hydrated.tweets.len())
+                .min(MOST_SHOWN.saturating_sub(shown.len())),
+            shown: shown.clone(),
+        };
+        let mut invited = self.invite(activity, &mut walk, range, &mut hydrated).await;
+        let guests: BTreeSet<TweetId> = invited.guests.iter().map(|it| it.seen.tweet.id).collect();
+        let own = std::mem::take(&mut hydrated.tweets);
+        let (page, left) = weave(own, invited.guests, size, |it| it.place.tweet);
+        hydrated.tweets = page;
+        for item in &hydrated.tweets {
+            let (tweet, place) = (item.seen.tweet.id, item.place.tweet);
+            if guests.contains(&tweet) {
+                shown.insert(tweet);
+                metrics::ACTIVITY_ITEMS.add(1);
+            }
+            let reason = invited.reasons.remove(&tweet);
+            hydrated
+                .reasons
+                .extend(reason.map(|reason| (place, reason)));
+        }
+        let last = hydrated.tweets.last().map(|last| last.place.tweet);
+        let next = last.filter(|_| more || left).map(|below| {
+            // A guest is older than its place, so what is above this cannot come again.
+            drop(shown.split_off(&below));
+            let next = WalkCursor {
+                shown,
+                ..WalkCursor::start(below)
+            };
+            next.to_text(CursorOf::LatestWithActivity, me)
+        });
+        present::page_with_guests(next, below, invited.queries, hydrated, walk)
+    }
+
+    /// The guests of a page, and what else people did with its tweets. Their authors and people join those of the page.
+    pub(super) async fn invite(
+        &self,
+        activity: &Activity,
+        walk: &mut Walk<'_>,
+        range: Range,
+        hydrated: &mut Hydrated,
+    ) -> Invited {
+        if range.most == 0 {
+            return Invited::default();
+        }
+        let late = Instant::now() + LATE;
+        let people = walk.people(PEOPLE);
+        let found = in_time(late, self.find_guests(activity, walk, &people, &range)).await;
+        let (guests, others, queries) = found.unwrap_or_else(|error| {
+            tracing::warn!(error = error.chain(), "page without activity");
+            Default::default()
+        });
+        let places: HashMap<TweetId, Guest> = guests
+            .into_iter()
+            .map(|guest| (guest.place.shown().tweet, guest))
+            .collect();
+        let candidates = places.values();
+        let candidates: Vec<Candidate> = candidates
+            .map(|guest| Candidate::certain(guest.place.shown()))
+            .collect();
+        // The page's own tweets stay where they are.
+        let own = std::mem::take(&mut hydrated.tweets);
+        let also: BTreeSet<UserId> = people.into_iter().collect();
+        let until = walk.deadline + GRACE;
+        self.hydrate_with(
+            walk.me,
+            &candidates,
+            &also,
+            hydrated,
+            until,
+            &mut walk.troubles,
+        )
+        .await;
+        let seen = std::mem::replace(&mut hydrated.tweets, own);
+        let mut invited = Invited {
+            queries,
+            ..Invited::default()
+        };
+        for listed in seen {
+            let tweet = listed.seen.tweet.id;
+            let Some(guest) = places.get(&tweet) else {
+                continue;
+            };
+            let place = Entry::new(guest.place.tweet, listed.seen.tweet.author_id);
+            let place = place.by(Origin::Activity);
+            if let Some(reason) = hydrated.reason(&guest.doing) {
+                invited.reasons.insert(tweet, reason);
+                invited.guests.push(ListedTweet::new(place, listed.seen));
+            }
+        }
+        invited
+            .guests
+            .sort_by_key(|guest| std::cmp::Reverse(guest.place.tweet));
+        invited.guests.truncate(range.most);
+        let others = others.into_iter();
+        let others = others.filter_map(|guest| {
+            let reason = hydrated.reason(&guest.doing)?;
+            Some((guest.place.shown().tweet, reason))
+        });
+        invited.reasons.extend(others);
+        invited
+    }
+
+    /// Those who may be guests; those who stand in the timeline anyway; and the queries that it took.
+    async fn find_guests(
+        &self,
+        activity: &Activity,
+        walk: &Walk<'_>,
+        people: &[UserId],
+        range: &Range,
+    ) -> Result<(Vec<Guest>, Vec<Guest>, usize)> {
+        let (mut deeds, mut queries) = activity.deeds.of(people).await?;
+        let since = TweetId::first_at(now_millis().saturating_sub(DAYS * 24 * 3_600_000));
+        deeds.retain(|deed: &Deed| deed.place.tweet >= since && walk.filter.shows(&deed.place));
+        let direct = tweets_at(walk.entries());
+        let (others, strangers): (Vec<Guest>, Vec<Guest>) = guests(deeds)
+            .into_iter()
+            .partition(|guest| direct.contains(&guest.place.shown().tweet));
+        let is_in_range = |guest: &Guest| {
+            let (place, tweet) = (guest.place.tweet, guest.place.shown());
+            place < range.below
+                && place > range.above
+                && tweet.author != walk.me
+                && !range.shown.contains(&tweet.tweet)
+        };
+        let strangers = strangers.into_iter().filter(is_in_range);
+        let mut strangers: Vec<Guest> = strangers.take(INVITED.min(range.most * 4)).collect();
+        if !strangers.is_empty() {
+            let authors: BTreeSet<UserId> =
+                strangers.iter().map(|it| it.place.shown().author).collect();
+            let apart = self.not_guests(walk, &authors).await?;
+            queries += 1;
+            strangers.retain(|it| !apart.contains(&it.place.shown().author));
+        }
+        Ok((strangers, others, queries))
+    }
+
+    /// Of these authors, those whom the reader follows, and those on either side of a block with the reader.
+    async fn not_guests(
+        &self,
+        walk: &Walk<'_>,
+        authors: &BTreeSet<UserId>,
+    ) -> Result<HashSet<UserId>> {
+        let edges = authors.iter().map(|author| Edge::new(walk.me, *author));
+        let edges: Vec<Edge> = edges.collect();
+        let followed = self.following.existing(&edges, true).await?;
+        let mut apart: HashSet<UserId> = followed.into_iter().map(|edge| edge.followee()).collect();
+        if walk.filter.may_lack_blockers() {
+            apart.extend(self.relations.apart(walk.me, authors).await?);
+        }
+        Ok(apart)
+    }
+}
+
+impl Hydrated {
+    /// Who did what, as far as they have an account.
+    fn reason(&self, doing: &Doing) -> Option<Reason> {
+        let people = doing.people.iter().copied();
+        let people: Vec<UserId> = people.filter(|it| self.users.contains_key(it)).collect();
+        Reason::new(doing.reaction, &people)
+    }
+}
