@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::id::TIME_SHIFT;
 use super::{Entry, Reaction, TweetId, UserId};
 
 /// One in so many items of a page may be a guest.
@@ -33,11 +34,12 @@ pub struct Guest {
 }
 
 impl Deed {
-    /// A deed that is no item of its own, at its time. The tweet tells two deeds of one millisecond apart.
+    /// A deed that is no item of its own, at its time. The tweet tells two deeds of one millisecond apart: all its bits are
+    /// mixed into those below the time.
     pub fn at(person: UserId, reaction: Reaction, tweet: Entry, at_millis: u64) -> Self {
-        let first = TweetId::first_at(at_millis).get();
-        let last = TweetId::first_at(at_millis + 1).get() - 1;
-        let position = TweetId::new(first | (tweet.tweet.get() & (last - first)));
+        let mixed = tweet.tweet.get().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let below_time = mixed >> (u64::BITS - TIME_SHIFT);
+        let position = TweetId::new(TweetId::first_at(at_millis).get() | below_time);
         Self {
             place: Entry::new(position, person).reposting(tweet.reference()),
             reaction,
@@ -163,6 +165,8 @@ mod tests {
         let at = 1_794_873_600_000;
         let deed = |id| Deed::at(UserId::new(1), Reaction::Like, tweet(id), at).place;
         assert_ne!(deed(1).tweet, deed(2).tweet);
+        // Tweets that one sandbox made one after the other.
+        assert_ne!(deed(7 << TIME_SHIFT).tweet, deed(8 << TIME_SHIFT).tweet);
         assert_eq!(
             (deed(1).tweet.millis(), deed(1).shown().tweet.get()),
             (at, 1)

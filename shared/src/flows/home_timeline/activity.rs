@@ -104,17 +104,19 @@ impl HomeTimelines {
         let own = std::mem::take(&mut hydrated.tweets);
         let (page, left) = weave(own, invited.guests, size, |it| it.place.tweet);
         hydrated.tweets = page;
+        let mut woven = 0;
         for item in &hydrated.tweets {
             let (tweet, place) = (item.seen.tweet.id, item.place.tweet);
             if guests.contains(&tweet) {
                 shown.insert(tweet);
-                metrics::ACTIVITY_ITEMS.add(1);
+                woven += 1;
             }
             let reason = invited.reasons.remove(&tweet);
             hydrated
                 .reasons
                 .extend(reason.map(|reason| (place, reason)));
         }
+        metrics::ACTIVITY_ITEMS.add(woven);
         let last = hydrated.tweets.last().map(|last| last.place.tweet);
         let next = last.filter(|_| more || left).map(|below| {
             // A guest is older than its place, so what is above this cannot come again.
@@ -240,7 +242,7 @@ impl HomeTimelines {
         let edges = authors.iter().map(|author| Edge::new(walk.me, *author));
         let edges: Vec<Edge> = edges.collect();
         let followed = self.following.existing(&edges, true).await?;
-        let mut apart: HashSet<UserId> = followed.into_iter().map(|edge| edge.followee()).collect();
+        let mut apart: HashSet<UserId> = followed.into_iter().map(Edge::followee).collect();
         if walk.filter.may_lack_blockers() {
             apart.extend(self.relations.apart(walk.me, authors).await?);
         }

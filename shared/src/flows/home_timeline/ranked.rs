@@ -21,7 +21,6 @@ use crate::domain::timeline::ALL_KNOWN;
 use crate::domain::walk_cursor::{Left, MOST_PLACES, WINDOW_PAGES};
 use crate::domain::{CursorOf, Entry, ListedTweet, Origin, PageSize, TweetId, UserId, WalkCursor};
 use crate::platform::{Roost, metrics, now_millis};
-use crate::stores::tweets::NEWEST;
 
 /// How long a page waits for the reader's affinities. Without them, every author counts as unknown.
 const AFFINITY_LATE: Duration = Duration::from_millis(500);
@@ -92,8 +91,10 @@ impl HomeTimelines {
 
         let is_first = cursor.is_none();
         let mut place = cursor.unwrap_or_else(|| {
+            // Somebody's clock may be ahead of ours.
             let newest = candidates.first().map_or(0, |it| it.place.tweet.get());
-            WalkCursor::start(TweetId::new(newest + 1))
+            let now = TweetId::first_at(reading.now_millis + 1);
+            WalkCursor::start(now.max(TweetId::new(newest + 1)))
         });
         if walk.is_late() {
             // The window ends where the reading did.
@@ -116,7 +117,7 @@ impl HomeTimelines {
             let oldest = candidates.last().map(|it| it.place.tweet);
             let floor = place.floor.or(oldest).filter(|_| more_below);
             let range = Range {
-                below: if is_first { NEWEST } else { place.below },
+                below: place.below,
                 above: floor.unwrap_or(ALL_KNOWN),
                 most: most_guests(size.get(), candidates.len()),
                 shown: place.shown.clone(),
