@@ -3,12 +3,14 @@ use std::time::Instant;
 use serde::Serialize;
 use shared::domain::{Cursor, ListedTweet, PageSize, TweetId, UserId};
 use shared::flows::home_timeline::{Explanation, HomePage, HomeTimelines, Troubles};
+use shared::flows::presence::Visits;
 use shared::platform::metrics;
 use shared::runtime::http::{self, HttpResponse, Includes, Request, header};
 use shared::{Error, Result, Roost};
 
 pub(crate) struct HomeTimeline {
     home: HomeTimelines,
+    visits: Visits,
 }
 
 /// A page as clients read it.
@@ -54,12 +56,15 @@ impl http::Handler for HomeTimeline {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             home: HomeTimelines::new(roost)?,
+            visits: Visits::new(roost)?,
         })
     }
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let started = Instant::now();
-        let response = self.read(me, request).await?;
+        // Side by side: a page waits for no other answer of Redis than its own.
+        let (response, ()) = tokio::join!(self.read(me, request), self.visits.note(me));
+        let response = response?;
         let took = started.elapsed().as_millis();
         metrics::TIMELINE_READS.add(1);
         metrics::TIMELINE_READ_LATENCY.record(u64::try_from(took).unwrap_or(u64::MAX));

@@ -12,6 +12,7 @@ pub mod https_url;
 pub mod id;
 pub mod media;
 pub mod page;
+pub mod presence;
 pub mod range;
 pub mod reaction;
 pub mod relation;

@@ -8,7 +8,7 @@ use roost_tests::{
     is_request,
 };
 use serde_json::{Value, json};
-use shared::platform::metrics;
+use shared::platform::{metrics, now_millis};
 
 /// What no log may contain, wherever a client puts it.
 const CANARY: &str = "canary-do-not-log";
@@ -122,6 +122,12 @@ async fn no_log_line_says_a_text_or_a_token_and_every_metric_is_emitted() {
     .await;
     cache.flush().await;
     expect_timeline(&reader.walk(100).await, &expected).expect("rebuilt");
+    // She read yesterday, half an hour from now, so her list is made before she comes.
+    let yesterday = now_millis() - 24 * 3_600_000 + 1_800_000;
+    tables.add_presence(&[(reader.id, yesterday)]).await;
+    cache.flush().await;
+    roost.invoke("warm-timelines", &json!({})).await;
+    expect_timeline(&reader.walk(100).await, &expected).expect("warmed");
     tables.spoil(roost.sign_up("broken").await.id).await;
     roost.invoke("reconcile-counts", &json!({})).await;
     roost.invoke("watch-cache", &json!({})).await;

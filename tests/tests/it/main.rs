@@ -37,4 +37,5 @@ mod stampede;
 mod stores;
 mod timeline;
 mod unfollows;
+mod warming;
 mod wide_readers;
