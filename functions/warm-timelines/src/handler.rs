@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use shared::domain::UserId;
 use shared::domain::presence::Place;
 use shared::flows::warming::{Warmed, Warming};
 use shared::platform::{metrics, now_millis};
@@ -40,6 +41,8 @@ struct Progress {
     /// Users who were looked at.
     users: usize,
     warmed: Warmed,
+    /// Everybody before this place has had their turn; `None` at the end of the round.
+    reached: Option<Place>,
 }
 
 impl Job for WarmTimelines {
@@ -61,57 +64,55 @@ impl Job for WarmTimelines {
             began: Instant::now(),
             users: 0,
             warmed: Warmed::default(),
+            reached: None,
         };
         let stopped = self.positions.get(JOB).await?;
         let round = Place::rest_of_round(now_millis(), stopped.as_deref());
         let walked = self.walk(round, &mut progress).await;
-        let Progress { users, warmed, .. } = progress;
-        let Warmed {
-            tried,
-            made,
-            failed,
-        } = warmed;
-        metrics::TIMELINES_WARMED.add(made);
-        metrics::WARMING_FAILURES.add(failed);
-        if tried > 0 {
-            tracing::info!(users, tried, made, failed, "timelines warmed");
+        let (users, warmed) = (progress.users, progress.warmed);
+        metrics::TIMELINES_WARMED.add(warmed.made);
+        metrics::WARMING_FAILURES.add(warmed.failed);
+        if warmed.tried > 0 {
+            let Warmed { made, failed, .. } = warmed;
+            tracing::info!(users, made, failed, "timelines warmed");
         } else {
             tracing::debug!(users, "no timelines to warm");
         }
-        let next = walked?;
-        if next.is_some() || stopped.is_some() {
-            let next = next.map(|place| place.to_string());
-            self.positions.set(JOB, next).await?;
+        walked?;
+        if progress.reached.is_some() || stopped.is_some() {
+            let reached = progress.reached.map(|place| place.to_string());
+            self.positions.set(JOB, reached).await?;
         }
         Ok(())
     }
 }
 
 impl WarmTimelines {
-    /// Goes through expected users as far as a run may. Gives the place where it stops; `None` at the end of the round.
-    async fn walk(&self, round: Vec<Place>, progress: &mut Progress) -> Result<Option<Place>> {
+    /// Goes through expected users as far as a run may.
+    async fn walk(&self, round: Vec<Place>, progress: &mut Progress) -> Result<()> {
+        let mut waiting: Vec<Place> = Vec::with_capacity(AT_ONCE);
         for mut place in round {
             loop {
+                if waiting.is_empty() {
+                    progress.reached = Some(place);
+                }
                 if progress.users >= MOST_USERS || !progress.has_time() {
-                    return Ok(Some(place));
+                    return self.make(&mut waiting, progress).await;
                 }
                 let page = self.presence.page(place, PAGE).await?;
                 progress.users += page.ids.len();
-                let mut missing = self.warming.without_list(&page.ids).await?.into_iter();
-                loop {
-                    let left = self.rate - progress.warmed.tried.min(self.rate);
-                    let next: Vec<_> = missing.by_ref().take(AT_ONCE.min(left)).collect();
-                    let Some(last) = next.last() else { break };
-                    if !self.wait_for_turn(progress).await {
-                        return Ok(Some(place));
+                for user in self.warming.without_list(&page.ids).await? {
+                    // Yesterday and a week ago.
+                    if waiting.iter().any(|other| other.after == Some(user)) {
+                        continue;
                     }
-                    // Before the work: if a run dies of one user, the next one goes on behind them.
-                    place = place.behind(*last);
-                    self.positions.set(JOB, Some(place.to_string())).await?;
-                    progress.note(self.warming.warm(&next).await?);
-                }
-                if progress.warmed.tried >= self.rate {
-                    return Ok(Some(place));
+                    waiting.push(place.behind(user));
+                    if waiting.len() >= AT_ONCE.min(self.left(progress)) {
+                        self.make(&mut waiting, progress).await?;
+                        if self.left(progress) == 0 || !progress.has_time() {
+                            return Ok(());
+                        }
+                    }
                 }
                 let Some(last) = page.ids.last().filter(|_| page.more) else {
                     break;
@@ -119,14 +120,29 @@ impl WarmTimelines {
                 place = place.behind(*last);
             }
         }
-        Ok(None)
+        self.make(&mut waiting, progress).await?;
+        progress.reached = None;
+        Ok(())
     }
 
-    /// Waits until the next lists are due. `false` if that is too late for this run.
-    async fn wait_for_turn(&self, progress: &Progress) -> bool {
+    /// Lists that this run may still make.
+    fn left(&self, progress: &Progress) -> usize {
+        self.rate.saturating_sub(progress.warmed.tried)
+    }
+
+    /// Makes the lists of those who wait, as soon as they are due.
+    async fn make(&self, waiting: &mut Vec<Place>, progress: &mut Progress) -> Result<()> {
+        let Some(last) = waiting.last().copied() else {
+            return Ok(());
+        };
         let done = progress.warmed.tried as f64 / self.rate as f64;
         sleep_until(progress.began + SPREAD.mul_f64(done)).await;
-        progress.has_time()
+        // Before the work: if a run dies of one user, the next one goes on behind them.
+        progress.reached = Some(last);
+        self.positions.set(JOB, Some(last.to_string())).await?;
+        let users: Vec<UserId> = waiting.drain(..).filter_map(|place| place.after).collect();
+        progress.note(self.warming.warm(&users).await?);
+        Ok(())
     }
 }
 

@@ -11,7 +11,7 @@ use crate::Result;
 use crate::domain::UserId;
 use crate::platform::Roost;
 use crate::stores::users::UserRow;
-use crate::stores::{Presence, Timelines, Users};
+use crate::stores::{Hidden, Presence, Timelines, Users};
 
 /// How long the making of one list may take. An erasure lasts longer, so it finds a list that was begun just before the
 /// account went.
@@ -19,6 +19,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 pub struct Warming {
     timelines: Timelines,
+    hidden: Hidden,
     users: Users,
     rebuilds: Rebuilds,
     presence: Presence,
@@ -38,6 +39,7 @@ impl Warming {
     pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             timelines: Timelines::new(roost)?,
+            hidden: Hidden::new(roost)?,
             users: Users::new(roost)?,
             rebuilds: Rebuilds::new(roost)?,
             presence: Presence::new(roost)?,
@@ -56,10 +58,11 @@ impl Warming {
     /// without a profile get none.
     pub async fn warm(&self, users: &[UserId]) -> Result<Warmed> {
         let rows = self.users.rows(users.iter().copied()).await?;
+        let cached = self.timelines.cached(users).await?;
         let deadline = Instant::now() + LIMIT;
-        let making = rows.iter().map(UserRow::id).map(|user| async move {
-            let made = self.rebuilds.warm(user, deadline).await;
-            (user, made)
+        let making = rows.iter().map(UserRow::id).map(|user| {
+            let is_lost = !cached.contains(&user);
+            async move { (user, self.warm_one(user, is_lost, deadline).await) }
         });
         let mut made = Vec::with_capacity(rows.len());
         let mut failed = 0;
@@ -79,5 +82,15 @@ impl Warming {
             made: made.len(),
             failed,
         })
+    }
+
+    /// `is_lost` if nothing is cached for the user, not even who must be hidden.
+    async fn warm_one(&self, user: UserId, is_lost: bool, deadline: Instant) -> Result<bool> {
+        if is_lost {
+            // As a reader who finds nothing does, before they make a list. Otherwise the first reader would find a list of
+            // which nobody knows how far it can be trusted, and ask the tables with every page.
+            self.hidden.begin_doubt(user, false).await?;
+        }
+        self.rebuilds.warm(user, deadline).await
     }
 }
