@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use roost_tests::{
-    Cache, Client, DynamoProxy, Function, LocalCloud, PATIENCE, SENTINEL, User, body_of, events,
-    eventually, expect_equal, keys, page_ids,
+    Cache, Client, DynamoGate, DynamoProxy, Function, LocalCloud, Method, PATIENCE, SENTINEL, User,
+    body_of, events, eventually, expect_equal, keys, page_ids,
 };
 use serde_json::Value;
 use shared::platform::now_millis;
@@ -21,6 +21,9 @@ const DAY_MS: u64 = 24 * HOUR_MS;
 const FOLLOWED: usize = 4;
 const AUTHORS: usize = 40;
 const TWEETS_OF_ONE: usize = 20;
+
+const USERS: usize = 10_000;
+const EXPECTED: usize = 1_000;
 
 /// A run may last this long on a busy machine.
 const RUN: Duration = Duration::from_secs(60);
@@ -182,16 +185,16 @@ async fn reading_again_and_again_in_an_hour_writes_one_row() {
     }
 }
 
-/// Flushes Redis under so many users, of whom some are expected, and lets the function make their lists.
-async fn warm_after_a_flush(users: usize, expected: usize) {
+#[tokio::test]
+async fn of_ten_thousand_users_a_lost_cache_comes_back_for_the_thousand_who_are_expected() {
     let Some((cloud, _, cache)) = LocalCloud::with_stores(&[]).await else {
         return;
     };
     let Some(stack) = IsolatedStack::beside(cloud.client().clone()).await else {
         return;
     };
-    let readers = given_readers(&stack, expected).await;
-    let others: Vec<u64> = (expected..users).map(|_| someone().get()).collect();
+    let readers = given_readers(&stack, EXPECTED).await;
+    let others: Vec<u64> = (EXPECTED..USERS).map(|_| someone().get()).collect();
     stack.tables.add_profiles(&others).await;
     // Some read yesterday, some a week ago, some on both days. The others read, too, but never at this hour.
     let reads = readers.iter().enumerate().flat_map(|(n, reader)| {
@@ -212,7 +215,7 @@ async fn warm_after_a_flush(users: usize, expected: usize) {
 
     let started = Instant::now();
     let mut runs = 0;
-    while count_lists(&cache, &readers).await < expected {
+    while count_lists(&cache, &readers).await < EXPECTED {
         runs += 1;
         assert!(runs <= 3, "{runs} runs: {}", warmer.output());
         warm(&warmer);
@@ -228,10 +231,10 @@ async fn warm_after_a_flush(users: usize, expected: usize) {
             .or_default() += 1;
     }
     println!(
-        "{expected} of {users} users warmed in {runs} runs, {took:?}, {:.2} ms each; {:.2} calls of tables each: \
+        "{EXPECTED} of {USERS} users warmed in {runs} runs, {took:?}, {:.2} ms each; {:.2} calls of tables each: \
          {by_operation:?}",
-        took.as_secs_f64() * 1e3 / expected as f64,
-        asked.len() as f64 / expected as f64
+        took.as_secs_f64() * 1e3 / EXPECTED as f64,
+        asked.len() as f64 / EXPECTED as f64
     );
     let ids: BTreeSet<u64> = readers.iter().map(|reader| reader.id).collect();
     for kind in ["home_timeline", "my_celebs", "warmed"] {
@@ -249,7 +252,7 @@ async fn warm_after_a_flush(users: usize, expected: usize) {
     assert!((29 * 86_400..=30 * 86_400).contains(&lives), "{lives}");
     // Of each: the newest tweets of authors and reader, who is followed, and authors' tiers. Of ten at once: profiles, and the
     // position. Of each run: 64 slots, and the position.
-    let bound = (FOLLOWED + 3) * expected + expected / 10 * 2 + runs * (64 + 4);
+    let bound = (FOLLOWED + 3) * EXPECTED + EXPECTED / 10 * 2 + runs * (64 + 4);
     assert!(
         asked.len() <= bound,
         "{} calls: {by_operation:?}",
@@ -258,7 +261,7 @@ async fn warm_after_a_flush(users: usize, expected: usize) {
 
     let home = start(&stack, "home-timeline", &[through_proxy]);
     let mut read = 0;
-    for reader in readers.iter().step_by(expected / 20) {
+    for reader in readers.iter().step_by(EXPECTED / 20) {
         assert_eq!(page_of(&home, reader), reader.expected[..20]);
         read += 1;
     }
@@ -281,18 +284,6 @@ async fn warm_after_a_flush(users: usize, expected: usize) {
     warm(&warmer);
     let again = proxy.take();
     assert!(again.len() <= 4 * 16 + 8, "{} calls", again.len());
-}
-
-#[tokio::test]
-async fn a_lost_cache_comes_back_for_those_who_are_expected_and_for_nobody_else() {
-    warm_after_a_flush(1_000, 100).await;
-}
-
-/// The same at the size of a small deployment. `cargo test -p roost-tests --test it ten_thousand -- --ignored --nocapture`
-#[tokio::test]
-#[ignore = "takes half a minute"]
-async fn of_ten_thousand_users_a_thousand_are_expected() {
-    warm_after_a_flush(10_000, 1_000).await;
 }
 
 #[tokio::test]
@@ -396,7 +387,7 @@ async fn a_deleted_account_leaves_no_hour_behind_and_a_sandbox_that_remembers_it
     let Some((cloud, tables, cache)) = LocalCloud::with_stores(&[]).await else {
         return;
     };
-    let [ada, bob] = cloud.client().sign_up_each(["ada", "bob"]).await;
+    let [ada, bob, eve] = cloud.client().sign_up_each(["ada", "bob", "eve"]).await;
     let home = Function::start(&cloud, "home-timeline", &[]);
     let read = |user: &User| {
         let event = events::http_request("GET", "/v1/home_timeline", &user.subject());
@@ -409,17 +400,41 @@ async fn a_deleted_account_leaves_no_hour_behind_and_a_sandbox_that_remembers_it
         tables.add_presence(&hours.map(|at| (user.id, at))).await;
     }
 
-    ada.call(roost_tests::Method::DELETE, "/v1/users/me")
-        .send()
-        .await
-        .expect(204);
-    let words = [ada.id.to_string(), ada.subject()];
-    eventually(PATIENCE * 3, "nothing is left", || async {
-        let left = tables.mentions(&words).await;
-        expect_equal("items", left.len(), 0)?;
-        expect_equal("keys", cache.mentions(ada.id, &words).await.len(), 0)
+    // Eve reads while her account goes: the sandbox has asked whether she exists, and its write comes late.
+    let dynamodb = &cloud.environment()["AWS_ENDPOINT_URL_DYNAMODB"];
+    let gate = DynamoGate::start(dynamodb, |text| {
+        text.starts_with("PutItem") && text.contains("-presence\"")
+    });
+    let changed = [("AWS_ENDPOINT_URL_DYNAMODB", gate.url.as_str())];
+    let late = Function::start(&cloud, "home-timeline", &changed);
+    late.begin(events::http_request(
+        "GET",
+        "/v1/home_timeline",
+        &eve.subject(),
+    ));
+    gate.wait_until_held();
+
+    for user in [&ada, &eve] {
+        let delete = user.call(Method::DELETE, "/v1/users/me");
+        delete.send().await.expect(204);
+    }
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    gate.let_through();
+    eventually(PATIENCE, "the late row is written", || async {
+        expect_equal("rows", tables.presence_of(eve.id).await.len(), 1)
     })
     .await;
+    drop(late);
+
+    for user in [&ada, &eve] {
+        let words = [user.id.to_string(), user.subject()];
+        eventually(PATIENCE * 3, "nothing is left", || async {
+            let left = tables.mentions(&words).await;
+            expect_equal("items", left.len(), 0)?;
+            expect_equal("keys", cache.mentions(user.id, &words).await.len(), 0)
+        })
+        .await;
+    }
     let of_bob = tables.presence_of(bob.id).await;
     assert!(of_bob.len() >= hours.len(), "{of_bob:?}");
 
