@@ -11,6 +11,7 @@ mod feeds;
 mod follows;
 mod hidden;
 mod identities;
+mod presence;
 mod rate_limits;
 mod relations;
 mod table_merge;
