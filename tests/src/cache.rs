@@ -58,6 +58,11 @@ pub mod keys {
         format!("stats:{{{tweet}}}")
     }
 
+    /// Says that this user has read in this hour.
+    pub fn active(user: u64) -> String {
+        format!("active:{{{user}}}")
+    }
+
     pub fn user_counts(user: u64) -> String {
         format!("user_counts:{{{user}}}")
     }

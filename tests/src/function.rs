@@ -101,11 +101,16 @@ impl Function {
 
     /// Its answer to one event. Blocks: nothing else may have to happen meanwhile.
     pub fn invoke(&self, event: Value) -> Value {
+        self.invoke_within(event, ANSWER_LIMIT)
+    }
+
+    /// Like [`Self::invoke`], for work that may take this long.
+    pub fn invoke_within(&self, event: Value, limit: Duration) -> Value {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         self.events
             .send(event)
             .expect("the runtime API has not ended");
-        let answer = answers.recv_timeout(stretched(ANSWER_LIMIT));
+        let answer = answers.recv_timeout(stretched(limit));
         answer.unwrap_or_else(|e| panic!("{} gives no answer: {e}", self.name))
     }
 

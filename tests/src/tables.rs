@@ -12,6 +12,7 @@ use aws_sdk_dynamodb::types::{
 
 use shared::Roost;
 use shared::domain::UserId;
+use shared::domain::presence::Slot;
 use shared::flows::oracle::Oracle;
 use shared::platform::aws::Aws;
 use shared::platform::config::Config;
@@ -26,7 +27,7 @@ const BATCH: usize = 25;
 const TRANSACTION: usize = 100;
 
 /// What the tables' names end with.
-pub const TABLES: [&str; 8] = [
+pub const TABLES: [&str; 9] = [
     "users",
     "followers",
     "following",
@@ -35,6 +36,7 @@ pub const TABLES: [&str; 8] = [
     "reactions",
     "reactors",
     "ledger",
+    "presence",
 ];
 
 type Item = HashMap<String, AttributeValue>;
@@ -495,6 +497,47 @@ impl Tables {
             .chunks(BATCH)
             .map(|batch| batch.iter().map(item).collect());
         in_parallel(8, batches.map(|items| self.write("users", items))).await;
+    }
+
+    /// Says who (the first) has read at which time (the second, in milliseconds since 1970).
+    pub async fn add_presence(&self, reads: &[(u64, u64)]) {
+        let item = |(user, at): &(u64, u64)| {
+            let slot = Slot::of(UserId::new(*user), *at);
+            Item::from(
+                [
+                    ("slot", text(slot.to_string())),
+                    ("user_id", number(*user)),
+                    ("expires_at", number(slot.expires_at())),
+                ]
+                .map(|(name, value)| (name.to_owned(), value)),
+            )
+        };
+        let batches = reads
+            .chunks(BATCH)
+            .map(|batch| batch.iter().map(item).collect());
+        in_parallel(8, batches.map(|items| self.write("presence", items))).await;
+    }
+
+    /// The slots in which a user has read, with the time at which each row expires, in seconds since 1970.
+    pub async fn presence_of(&self, user: u64) -> Vec<(String, u64)> {
+        let scan = self.dynamo.scan().table_name(self.table("presence"));
+        let items: Vec<Item> = scan
+            .consistent_read(true)
+            .into_paginator()
+            .items()
+            .send()
+            .collect::<Result<_, _>>()
+            .await
+            .expect("the table can be scanned");
+        let mut rows = Vec::new();
+        for item in items {
+            if read_number(&item, "user_id") == user {
+                let slot = item["slot"].as_s().expect("a slot has a name");
+                rows.push((slot.clone(), read_number(&item, "expires_at")));
+            }
+        }
+        rows.sort_unstable();
+        rows
     }
 
     /// Tweets (author and id) that nobody posted.

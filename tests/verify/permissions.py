@@ -39,6 +39,10 @@ RARE = {
     ("RepostTweetFunction", "dynamodb:DeleteItem", "tweets"): "takes a repost back whose account went meanwhile",
     ("UserTimelineFunction", "dynamodb:BatchGetItem", "tweets"): "reads reposted tweets that the cache has lost",
     ("UpdateMeFunction", "kinesis:PutRecords", "celebrity-flag-changed"): "has a card forgotten later if the cache is down",
+    ("WarmTimelinesFunction", "dynamodb:BatchGetItem", "users"): "looks whether expected users without a list still exist",
+    ("WarmTimelinesFunction", "dynamodb:PutItem", "ledger"): "remembers where it stopped, if there were lists to make",
+    ("WarmTimelinesFunction", "dynamodb:Query", "following"): "makes the lists of people who read yesterday, or a week ago",
+    ("WarmTimelinesFunction", "dynamodb:Query", "tweets"): "makes the lists of people who read yesterday, or a week ago",
 }
 
 

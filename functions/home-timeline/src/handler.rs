@@ -5,6 +5,7 @@ use shared::domain::{Cursor, CursorOf, ListedTweet, PageSize, TweetId, UserId, W
 use shared::flows::home_timeline::{
     Activity, Explanation, HomePage, HomeTimelines, Ranking, Reason, Troubles,
 };
+use shared::flows::presence::Visits;
 use shared::platform::metrics;
 use shared::runtime::http::{self, HttpResponse, Includes, Request, header};
 use shared::{Error, Result, Roost};
@@ -13,6 +14,7 @@ pub(crate) struct HomeTimeline {
     home: HomeTimelines,
     ranking: Ranking,
     activity: Activity,
+    visits: Visits,
 }
 
 /// In which order a client wants to read.
@@ -70,12 +72,17 @@ impl http::Handler for HomeTimeline {
             home: HomeTimelines::new(roost)?,
             ranking: Ranking::new(roost)?,
             activity: Activity::new(roost)?,
+            visits: Visits::new(roost)?,
         })
     }
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let started = Instant::now();
-        let response = self.read(me, request).await?;
+        // Boxed, because a page is a future in a future in a future, too deep for the compiler's patience.
+        let page = Box::pin(self.read(me, request));
+        // Side by side: a page waits for no other answer of Redis than its own.
+        let (response, ()) = tokio::join!(page, self.visits.note(me));
+        let response = response?;
         let took = started.elapsed().as_millis();
         metrics::TIMELINE_READS.add(1);
         metrics::TIMELINE_READ_LATENCY.record(u64::try_from(took).unwrap_or(u64::MAX));

@@ -14,6 +14,7 @@ pub mod https_url;
 pub mod id;
 pub mod media;
 pub mod page;
+pub mod presence;
 pub mod range;
 pub mod rank;
 pub mod reaction;

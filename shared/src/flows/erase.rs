@@ -7,12 +7,12 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 
 use crate::Result;
 use crate::domain::{Entry, Relation, TweetId, UserId};
-use crate::platform::Roost;
+use crate::platform::{Roost, now_millis};
 use crate::stores::follows::Edge;
 use crate::stores::tweets::Remains;
 use crate::stores::{
     Cards, Celebs, Drifts, Excluded, Followers, Following, Follows, IdempotencyKeys, Identities,
-    Markers, Reactions, Relations, Timelines, Tweets,
+    Markers, Presence, Reactions, Relations, Timelines, Tweets,
 };
 
 /// Tweets or edges that are removed in one piece.
@@ -55,6 +55,7 @@ pub struct Eraser {
     excluded: Excluded,
     drifts: Drifts,
     markers: Markers,
+    presence: Presence,
     timelines: Timelines,
     celebs: Celebs,
     cards: Cards,
@@ -73,6 +74,7 @@ impl Eraser {
             excluded: Excluded::new(roost)?,
             drifts: Drifts::new(roost)?,
             markers: Markers::new(roost)?,
+            presence: Presence::new(roost)?,
             timelines: Timelines::new(roost)?,
             celebs: Celebs::new(roost)?,
             cards: Cards::new(roost)?,
@@ -95,6 +97,7 @@ impl Eraser {
         self.drifts.forget(user).await?;
         self.relations.forget_counts(user).await?;
         self.markers.remove(user).await?;
+        self.presence.erase(user, now_millis()).await?;
         self.cards.bury_user(user).await
     }
 

@@ -47,6 +47,8 @@ pub struct Rebuilt {
     pub celebs: Vec<UserId>,
     /// `true` if the list still has to be filled below.
     pub unfinished: bool,
+    /// `false` if the list was lost in between, so that nothing was stored.
+    pub kept: bool,
 }
 
 /// The people whom somebody follows, by how their tweets arrive. Authors whose tier is flipping are in both groups.
@@ -108,6 +110,7 @@ impl Rebuilds {
                     list,
                     celebs,
                     unfinished: false,
+                    kept: true,
                 }));
             }
         }
@@ -134,6 +137,13 @@ impl Rebuilds {
             }
         }
         Ok(())
+    }
+
+    /// Makes a missing list before its reader comes, as a whole, so that nothing is left to fill. `false` if there is a list,
+    /// if somebody else is making it, or if it was lost in between.
+    pub async fn warm(&self, user: UserId, deadline: Instant) -> Result<bool> {
+        let rebuilt = self.rebuild(user, CAP, deadline).await?;
+        Ok(rebuilt.is_some_and(|rebuilt| rebuilt.kept))
     }
 
     /// Rebuilds the list down to `wanted` entries, and the set of celebrities with it. `None` if somebody else does.
@@ -189,6 +199,7 @@ impl Rebuilds {
             list: Source { entries, floor },
             celebs,
             unfinished: kept && !whole && !bottom,
+            kept,
         }))
     }
 

@@ -49,6 +49,11 @@ impl Config {
         self.text("TWEETS_TABLE")
     }
 
+    /// DynamoDB table of who reads at which hour.
+    pub fn presence_table(&self) -> Result<&str> {
+        self.text("PRESENCE_TABLE")
+    }
+
     /// DynamoDB table of what was done before: idempotency keys, counted records, positions of scheduled functions.
     pub fn ledger_table(&self) -> Result<&str> {
         self.text("LEDGER_TABLE")
@@ -126,6 +131,11 @@ impl Config {
     /// Users that one audit looks at.
     pub fn audit_sample(&self) -> Result<usize> {
         Ok(usize::try_from(self.positive("AUDIT_SAMPLE")?).unwrap_or(usize::MAX))
+    }
+
+    /// Lists that are made in a minute before their readers come; 0 makes none.
+    pub fn warming_rate(&self) -> Result<usize> {
+        Ok(usize::try_from(self.number("WARMING_RATE")?).unwrap_or(usize::MAX))
     }
 
     /// How long one run of the cache's watch lasts; given in seconds.

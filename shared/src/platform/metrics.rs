@@ -67,6 +67,12 @@ metrics! {
     TIER_FLIPS: Count = "TierFlips";
     /// Lists that were missing and have been rebuilt.
     REBUILDS: Count = "Rebuilds";
+    /// Of these, those that were made before their readers came.
+    TIMELINES_WARMED: Count = "TimelinesWarmed";
+    /// Of those, the ones that were then read.
+    WARMED_TIMELINES_READ: Count = "WarmedTimelinesRead";
+    /// Lists that could not be made before their readers came.
+    WARMING_FAILURES: Count = "WarmingFailures";
     /// Counts that differed from the edges and were put right.
     COUNT_DRIFTS_REPAIRED: Count = "CountDriftsRepaired";
     /// Rows of users that were left out because they cannot be read.

@@ -20,6 +20,8 @@ pub(crate) fn of_user(user: UserId) -> Vec<String> {
         affinity,
         deeds,
         marker,
+        active,
+        warmed,
         user_counts,
         profile,
         profile_fill,
@@ -102,6 +104,16 @@ pub(crate) fn deeds(user: UserId) -> String {
 /// How far the user has read.
 pub(crate) fn marker(user: UserId) -> String {
     format!("marker:{{{user}}}")
+}
+
+/// The user has read in this hour.
+pub(crate) fn active(user: UserId) -> String {
+    format!("active:{{{user}}}")
+}
+
+/// The user's list was made before they came to read it.
+pub(crate) fn warmed(user: UserId) -> String {
+    format!("warmed:{{{user}}}")
 }
 
 pub(crate) fn user_counts(user: UserId) -> String {

@@ -4,7 +4,7 @@
 //!   [`reactions`], [`reaction_counters`], [`reactors`], [`idempotency`], [`counts`], [`tiers`], [`drifts`], [`positions`], [`erasures`].
 //! - Redis holds what can be computed from it again: [`timelines`], [`hidden`], [`celebs`], [`feeds`], [`cards`],
 //!   [`tweet_stats`], [`user_counts`], [`reacted`], [`receipts`], [`rate_limits`], [`canaries`]. All keys are in `keys.rs`.
-//! - Both: [`identities`], [`markers`].
+//! - Both: [`identities`], [`markers`], [`presence`].
 //! - Kinesis carries events: [`events`].
 
 pub mod affinity;
@@ -29,6 +29,7 @@ pub mod identities;
 pub mod ids;
 pub mod markers;
 pub mod positions;
+pub mod presence;
 pub mod rate_limits;
 pub mod reacted;
 pub mod reaction_counters;
@@ -68,6 +69,7 @@ pub use identities::Identities;
 pub use ids::Ids;
 pub use markers::Markers;
 pub use positions::Positions;
+pub use presence::Presence;
 pub use rate_limits::RateLimits;
 pub use reacted::Reacted;
 pub use reaction_counters::ReactionCounters;

@@ -39,4 +39,5 @@ mod stampede;
 mod stores;
 mod timeline;
 mod unfollows;
+mod warming;
 mod wide_readers;

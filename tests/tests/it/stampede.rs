@@ -25,8 +25,9 @@ const PAGE: usize = 20;
 
 /// How many reads of the tables one reader may cost: one for the people whom they follow, one for the newest tweets of each
 /// author and of the reader, and five for the reader's id, their read marker, the authors' tiers, and the tweets and
-/// authors on the page; three for whom they muted, blocked and are blocked by, and three for what they like and hide.
-const READS_OF_ONE: usize = 1 + FOLLOWED + 1 + 5 + 3 + 3;
+/// authors on the page; three for whom they muted, blocked and are blocked by, and three for what they like and hide; and two
+/// to note that they were here in this hour.
+const READS_OF_ONE: usize = 1 + FOLLOWED + 1 + 5 + 3 + 3 + 2;
 
 struct Reader {
     id: u64,

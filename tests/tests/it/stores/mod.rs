@@ -11,6 +11,7 @@ mod feeds;
 mod follows;
 mod hidden;
 mod identities;
+mod presence;
 mod rate_limits;
 mod relations;
 mod table_merge;
@@ -81,6 +82,7 @@ impl Stores {
             ("REACTIONS_TABLE", table("reactions").as_str()),
             ("REACTORS_TABLE", table("reactors").as_str()),
             ("LEDGER_TABLE", table("ledger").as_str()),
+            ("PRESENCE_TABLE", table("presence").as_str()),
             ("TIMELINE_FILLS_STREAM", table("timeline-fills").as_str()),
             ("TIMELINE_TTL_DAYS", "1"),
             ("READS_PER_MINUTE", "24"),
