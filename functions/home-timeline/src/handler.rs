@@ -119,10 +119,12 @@ impl HomeTimeline {
                 // An explanation can change although the page does not.
                 let known_tag = http::if_none_match(request).filter(|_| !explain);
                 let below = cursor.map(Cursor::tweet);
-                match self.home.page(me, below, size, known_tag).await {
-                    Some(page) => self.below(page, size, explain).await,
-                    None => http::not_modified(),
+                let page = self.home.page(me, below, size, known_tag).await;
+                if page.unchanged {
+                    let response = http::not_modified()?;
+                    return Ok(http::with_queries(response, page.queries));
                 }
+                self.below(page, size, explain).await
             }
         }
     }

@@ -759,7 +759,6 @@ async fn a_long_timeline_full_of_reposts_is_right_from_the_list_down_to_the_tabl
         loop {
             let size = PageSize::parse(size).expect("a size");
             let page = home.page(UserId::new(me), below, size, None).await;
-            let page = page.expect("a page, because no tag was sent");
             assert!(page.troubles.is_empty(), "{:?}", page.troubles);
             met.extend(page.tweets.iter().map(|listed| Place {
                 id: listed.place.tweet.get(),

@@ -5,7 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use roost_tests::{Cache, Function, LocalCloud, User, body_of, events, given_reader, keys};
+use roost_tests::{
+    Cache, Function, LocalCloud, User, body_of, events, given_reader, keys, page_ids, stretched,
+};
 
 /// Below the time limit of the function, which is ten seconds.
 const IN_TIME: Duration = Duration::from_secs(9);
@@ -33,6 +35,26 @@ fn expect_degraded(function: &Function, reader: &User, query: &str) {
     assert!(reasons.contains("unavailable"), "{page}");
     println!("{query}: {took:?}, {reasons}");
     assert!(took < IN_TIME, "{query} took {took:?}");
+}
+
+#[tokio::test]
+async fn a_page_does_not_wait_for_a_stream_that_never_answers() {
+    let Some((cloud, _, cache)) = LocalCloud::with_stores(&[]).await else {
+        return;
+    };
+    // More than the first page of a rebuild reads, so that the rest is left to a stream.
+    let (reader, _, tweets) = given_reader(cloud.client(), 200).await;
+    let streams = black_hole();
+    let changed = [("AWS_ENDPOINT_URL_KINESIS", streams.as_str())];
+    let function = Function::start(&cloud, "home-timeline", &changed);
+    let _: u64 = cache.ask(&["DEL", &keys::home_timeline(reader.id)]).await;
+    let event = events::http("GET", "/v1/home_timeline?limit=5", &reader.subject(), None);
+    let started = Instant::now();
+    let page = body_of(&function.invoke(event), 200);
+    let took = started.elapsed();
+    assert_eq!(page_ids(&page), tweets[..5], "{page}");
+    assert_eq!(page["meta"]["complete"], true);
+    assert!(took < stretched(Duration::from_secs(4)), "{took:?}");
 }
 
 async fn forget_tweets(cache: &Cache, tweets: &[u64]) {

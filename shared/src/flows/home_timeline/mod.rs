@@ -110,15 +110,15 @@ impl HomeTimelines {
         }
     }
 
-    /// The page below an id, or the newest. `None` if the client has it already, as `known_tag` says; finding that out
-    /// reads no tweet.
+    /// The page below an id, or the newest. If the client has it already, as `known_tag` says, it is `unchanged`; finding
+    /// that out reads no tweet.
     pub async fn page(
         &self,
         me: UserId,
         below: Option<TweetId>,
         size: PageSize,
         known_tag: Option<&str>,
-    ) -> Option<HomePage> {
+    ) -> HomePage {
         let size = size.get();
         let deadline = Instant::now() + BUDGET;
         let mut walk = Walk::begin(self, me, below, size, deadline).await;
@@ -132,13 +132,13 @@ impl HomeTimelines {
             let unchanged = known_tag == tag;
             candidates = entries.into_iter().map(Candidate::certain).collect();
             if unchanged && walk.troubles.is_empty() {
-                return None;
+                return present::unchanged(&walk);
             }
         }
         let mut hydrated = Hydrated::default();
         self.add(&mut walk, candidates, &mut hydrated).await;
         self.collect(&mut walk, size, &mut hydrated).await;
-        Some(present::page_below(below, size, hydrated, walk))
+        present::page_below(below, size, hydrated, walk)
     }
 
     /// Adds what comes next until there are `size` tweets, or more. Fewer at the very end.
@@ -149,6 +149,9 @@ impl HomeTimelines {
                 break;
             }
             self.add(walk, candidates, hydrated).await;
+        }
+        if hydrated.tweets.len() < size && walk.is_late() {
+            walk.end_early();
         }
     }
 

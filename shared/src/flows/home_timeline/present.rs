@@ -19,6 +19,8 @@ pub struct HomePage {
     pub tweets: Vec<ListedTweet>,
     /// The authors and those who reposted, in the order in which they first appear.
     pub users: Vec<User>,
+    /// `true` if the client has this page already. Then there is nothing else on it.
+    pub unchanged: bool,
     /// `true` if there is something behind the last tweet.
     pub more: bool,
     /// Why something may be missing; empty if nothing is.
@@ -120,6 +122,15 @@ pub(super) struct Ranked {
     pub(super) affinity_late: bool,
     /// Queries that finding the reader's affinities and the page's guests has cost.
     pub(super) queries: usize,
+}
+
+/// What there is to say of a page that the client has.
+pub(super) fn unchanged(walk: &Walk<'_>) -> HomePage {
+    HomePage {
+        unchanged: true,
+        queries: walk.queries,
+        ..HomePage::default()
+    }
 }
 
 /// A page that is read on downwards.

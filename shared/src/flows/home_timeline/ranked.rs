@@ -177,6 +177,9 @@ impl HomeTimelines {
                 .retain(|it| cursor.is_none_or(|cursor| !cursor.shown.contains(&it.entry.tweet)));
             self.add(&mut walk, candidates, &mut hydrated).await;
         }
+        if hydrated.tweets.len() < size && walk.is_late() {
+            walk.end_early();
+        }
         (walk, hydrated)
     }
 

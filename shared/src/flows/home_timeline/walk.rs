@@ -6,6 +6,7 @@
 //! table. What is missing from Redis is filled on the way.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -14,7 +15,6 @@ use super::super::table_merge::TableMerge;
 use super::filter::Filter;
 use super::opening::CachedList;
 use super::{GRACE, HomeTimelines, LOOK_AHEAD, Trouble, Troubles};
-use crate::Result;
 use crate::domain::event::TimelineFill;
 use crate::domain::repeats::{NEIGHBOURS, older_places};
 use crate::domain::timeline::{ALL_KNOWN, Source, merge, target};
@@ -22,6 +22,7 @@ use crate::domain::{Entry, Origin, TweetId, UserId};
 use crate::stores::reacted::Marks;
 use crate::stores::timelines::Extent;
 use crate::stores::tweets::NEWEST;
+use crate::{Error, Result};
 
 /// An entry that may be shown next.
 #[derive(Clone, Debug)]
@@ -40,6 +41,9 @@ impl Candidate {
         }
     }
 }
+
+/// How long a reader waits until the rest of its list is handed over.
+const HAND_OVER: Duration = Duration::from_millis(500);
 
 /// So many candidates that may be repeats are taken at once. If a page needs more, it comes again.
 const MOST_UNCERTAIN: usize = 100;
@@ -238,6 +242,12 @@ impl<'a> Walk<'a> {
         Instant::now() >= self.deadline + GRACE
     }
 
+    /// Notes that a page ends because time does.
+    pub(super) fn end_early(&mut self) {
+        let late = Err::<(), _>(Error::GaveUp("reading a page in time"));
+        self.troubles.note(Trouble::TablesUnavailable, late);
+    }
+
     /// `true` if something may be left to take.
     pub(super) fn has_more(&self) -> bool {
         let known = self.known.iter().any(|entry| self.filter.shows(entry));
@@ -290,7 +300,8 @@ impl<'a> Walk<'a> {
     async fn leave_to_fill(&self) {
         let event = TimelineFill { user_id: self.me };
         let put = self.home.fills.put([(self.me.to_string(), event)]);
-        if let Err(error) = put.await {
+        // The page's own deadline may be over.
+        if let Err(error) = in_time(Instant::now() + HAND_OVER, put).await {
             tracing::warn!(error = error.chain(), "timeline is not filled");
         }
     }

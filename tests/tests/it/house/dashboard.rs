@@ -41,6 +41,37 @@ fn the_dashboard_draws_every_metric_that_the_code_emits_and_no_other() {
     assert_eq!(drawn(), emitted());
 }
 
+/// Metrics of two deployments in one region must not mix.
+#[test]
+fn every_namespace_is_of_aws_or_of_this_deployment() {
+    let template = template();
+    assert!(template.contains(r#"METRICS_NAMESPACE: !Sub "Roost/${AWS::StackName}""#));
+    let namespaces = template.split("Namespace: ").skip(1);
+    for namespace in namespaces.filter_map(|rest| rest.split([',', '\n']).next()) {
+        assert!(
+            namespace.starts_with("AWS/")
+                || namespace
+                    .replace('"', "")
+                    .starts_with("!Sub Roost/${AWS::StackName}"),
+            "{namespace} is shared with other deployments"
+        );
+    }
+}
+
+/// The alarms GivesUp watch how many events went to the destination of failed batches.
+#[test]
+fn every_mapping_of_a_stream_keeps_and_counts_what_it_gives_up() {
+    let template = template();
+    let records = template.split("- &records\n").nth(1).expect("the anchor");
+    let records = records.split("\n    - ").next().unwrap_or_default();
+    for line in [
+        "MetricsConfig: { Metrics: [EventCount] }",
+        "DestinationConfig: { OnFailure: { Destination: !GetAtt FailedBatches.Arn } }",
+    ] {
+        assert!(records.contains(line), "{line} is not in {records}");
+    }
+}
+
 #[test]
 fn an_alarm_watches_only_what_the_code_emits() {
     let watched = watched();
