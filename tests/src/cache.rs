@@ -102,6 +102,24 @@ impl Cache {
             .expect("FLUSHALL");
     }
 
+    /// How many bytes the server sends while this is done; not exactly, because others may be served meanwhile.
+    pub async fn bytes_sent_by(&self, work: impl FnOnce()) -> u64 {
+        let before = self.bytes_sent().await;
+        // What asking sends by itself.
+        let asked = self.bytes_sent().await;
+        work();
+        self.bytes_sent().await - asked - (asked - before)
+    }
+
+    async fn bytes_sent(&self) -> u64 {
+        let stats: String = self.ask(&["INFO", "stats"]).await;
+        let sent = stats
+            .lines()
+            .find_map(|line| line.strip_prefix("total_net_output_bytes:"));
+        sent.and_then(|number| number.trim().parse().ok())
+            .expect("a number of bytes")
+    }
+
     /// Any command, word by word.
     pub async fn ask<T: FromRedisValue>(&self, words: &[&str]) -> T {
         let mut command = redis::Cmd::new();

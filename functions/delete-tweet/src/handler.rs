@@ -1,12 +1,13 @@
 use shared::domain::{Entry, Kind, TweetId, UserId};
 use shared::runtime::http::{self, HttpResponse, Request};
 use shared::stores::tweets::Post;
-use shared::stores::{Cards, Tweets};
+use shared::stores::{Cards, Deeds, Tweets};
 use shared::{Error, Result, Roost};
 
 pub(crate) struct DeleteTweet {
     tweets: Tweets,
     cards: Cards,
+    deeds: Deeds,
 }
 
 impl http::Handler for DeleteTweet {
@@ -14,6 +15,7 @@ impl http::Handler for DeleteTweet {
         Ok(Self {
             tweets: Tweets::new(roost)?,
             cards: Cards::new(roost)?,
+            deeds: Deeds::new(roost)?,
         })
     }
 
@@ -23,8 +25,12 @@ impl http::Handler for DeleteTweet {
             kind: Kind::Reply,
             ..entry
         };
-        if self.tweets.delete(entry).await? || self.tweets.delete(reply).await? {
+        if self.tweets.delete(entry).await? {
             self.cards.bury(entry).await?;
+        } else if self.tweets.delete(reply).await? {
+            self.cards.bury(entry).await?;
+            // Followers are not told any more that it was replied.
+            self.deeds.forget(me).await?;
         } else {
             self.bury_leftovers(entry).await?;
         }

@@ -1,7 +1,9 @@
 use std::time::Instant;
 
 use serde::Serialize;
-use shared::domain::{Cursor, CursorOf, ListedTweet, PageSize, TweetId, UserId, WalkCursor};
+use shared::domain::{
+    Cursor, CursorOf, ListedTweet, Origin, PageSize, TweetId, UserId, WalkCursor,
+};
 use shared::flows::home_timeline::{
     Activity, Explanation, HomePage, HomeTimelines, Ranking, Reason, Troubles,
 };
@@ -267,7 +269,13 @@ impl Body {
         }
         let mut explained = explained.into_iter();
         let mut reasons = page.reasons;
-        let places = || page.tweets.iter().map(|listed| listed.place.tweet);
+        // The place of a guest is the time of a like or a reply. Nobody can read on from there without missing something.
+        let own = || {
+            page.tweets
+                .iter()
+                .filter(|it| it.place.origin != Origin::Activity)
+        };
+        let places = || own().map(|listed| listed.place.tweet);
         Self {
             meta: Meta {
                 result_count: page.tweets.len(),

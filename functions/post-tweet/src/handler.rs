@@ -6,7 +6,7 @@ use shared::platform::now_millis;
 use shared::runtime::http::{self, HttpResponse, Request};
 use shared::stores::reacted::Marks;
 use shared::stores::tweets::Stored;
-use shared::stores::{Cards, IdempotencyKeys, Ids, Timelines, Tweets, Users};
+use shared::stores::{Cards, Deeds, IdempotencyKeys, Ids, Timelines, Tweets, Users};
 use shared::{Error, Result, Roost};
 
 /// How many ids are tried before giving up. More than one is needed only when lanes have wrapped around, or when two
@@ -24,6 +24,7 @@ pub(crate) struct PostTweet {
     cards: Cards,
     my_reactions: MyReactions,
     targets: Targets,
+    deeds: Deeds,
 }
 
 #[derive(Deserialize)]
@@ -53,6 +54,7 @@ impl http::Handler for PostTweet {
             cards: Cards::new(roost)?,
             my_reactions: MyReactions::new(roost)?,
             targets: Targets::new(roost)?,
+            deeds: Deeds::new(roost)?,
         })
     }
 
@@ -74,6 +76,12 @@ impl http::Handler for PostTweet {
             self.tweets.delete(entry).await?;
             self.cards.bury_briefly(&[entry]).await?;
             return Err(Error::NoProfile);
+        }
+        if tweet.in_reply_to.is_some()
+            && let Err(error) = self.deeds.forget(me).await
+        {
+            // Followers who ask for activity learn of it ten minutes later.
+            tracing::warn!(error = error.chain(), "deeds not forgotten");
         }
         tracing::info!(tweet_id = %tweet.id, "tweet posted");
         // Nobody has had the time to react to it.

@@ -131,9 +131,10 @@ pub fn arrange<T>(mut candidates: Vec<Scored<T>>, before: Option<UserId>) -> Vec
         let somebody_else = left
             .iter()
             .position(|candidate| Some(candidate.place.shown().author) != last);
-        arranged.extend(left.remove(somebody_else.unwrap_or(0)).inspect(|next| {
+        if let Some(next) = left.remove(somebody_else.unwrap_or(0)) {
             last = Some(next.place.shown().author);
-        }));
+            arranged.push(next);
+        }
     }
     arranged
 }

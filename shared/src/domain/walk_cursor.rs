@@ -21,8 +21,8 @@ pub const WINDOW_PAGES: usize = 3;
 /// The most places of one window.
 pub const MOST_PLACES: usize = WINDOW_PAGES * PageSize::MAX as usize;
 
-/// The most ids that a cursor carries: a window, and some that were shown ahead of their time.
-pub const MOST_SHOWN: usize = MOST_PLACES + 20;
+/// The most ids that a cursor carries: a window, its guests, and some that were shown ahead of their time.
+pub const MOST_SHOWN: usize = MOST_PLACES + 120;
 
 /// Of which list a cursor is. Cursors of another list, and of an earlier or later version of this one, are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,8 @@ impl WalkCursor {
         self.floor = self.floor.or(oldest);
         // So much has arrived late in this window that a cursor cannot name what was shown. The rest comes newest first: then
         // the last place says it.
-        let crowded = self.shown.len() + size > MOST_SHOWN;
+        let next = size.min(left.candidates.len() + left.guests.len());
+        let crowded = self.shown.len() + first.len() + next > MOST_SHOWN;
         let ordered = if crowded {
             left.candidates
         } else {
@@ -185,7 +186,7 @@ impl WalkCursor {
         let mut shown = BTreeSet::new();
         for _ in 0..count {
             above = above.checked_sub(next()?)?;
-            // A distance of 0 is nobody's: no place is shown twice.
+            // No place is shown twice, so no distance is 0.
             if !shown.insert(TweetId::new(above)) || above >= below {
                 return None;
             }
@@ -285,6 +286,37 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn guests_come_once_and_keep_no_window_open(
+            count in 1..900_u64,
+            visiting in prop::collection::btree_set(1..9_000_u64, 0..200),
+            sizes in prop::collection::vec(1..=100_usize, 1..5),
+            seed: u64,
+        ) {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let timeline: Vec<Entry> = (1..=count).rev().map(|id| entry(id * 10, id % 5 + 1)).collect();
+            let mut cursor = Some(WalkCursor::start(TweetId::new(count * 10 + 1)));
+            let (mut shown, mut pages) = (BTreeSet::new(), 0);
+            while let Some(at) = cursor {
+                let size = sizes[pages % sizes.len()];
+                let mut left = left(&at, &timeline, size, &mut random);
+                // Between the places of the timeline.
+                let guests = visiting.iter().map(|id| entry(id * 10 + 5, 9));
+                let guests = guests.filter(|it| it.tweet < at.below && !at.shown.contains(&it.tweet));
+                left.guests = guests.take(size / 5).map(|it| scored(it, &mut random)).collect();
+                let (page, next) = at.page(Vec::new(), left, size);
+                for item in page {
+                    prop_assert!(shown.insert(item.place.tweet), "{:?} twice", item.place.tweet);
+                }
+                prop_assert!(next.as_ref().is_none_or(|next| next.shown.len() <= MOST_SHOWN));
+                cursor = next;
+                pages += 1;
+                prop_assert!(pages < 1_000, "no end");
+            }
+            let own = shown.iter().filter(|id| id.get() % 10 == 0).count() as u64;
+            prop_assert_eq!(own, count);
+        }
+
         #[test]
         fn the_pages_of_a_walk_partition_the_timeline_while_scores_change_and_tweets_arrive(
             count in 0..900_u64,

@@ -19,10 +19,19 @@ pub struct AffinityFinder {
 }
 
 /// What was found, and how many queries it took.
-#[derive(Default)]
 pub struct FoundAffinities {
     pub affinities: Affinities,
     pub queries: usize,
+}
+
+impl FoundAffinities {
+    /// None, because they did not come in time; the tables were asked all the same.
+    pub fn late() -> Self {
+        Self {
+            affinities: Affinities::default(),
+            queries: Reaction::ALL.len(),
+        }
+    }
 }
 
 impl AffinityFinder {

@@ -1,6 +1,7 @@
 //! What people did lately with the tweets of others: from the cache, or else from the tables.
 
 use futures_util::{StreamExt, stream};
+use tokio::time::{Instant, timeout_at};
 
 use crate::Result;
 use crate::domain::activity::Deed;
@@ -31,10 +32,16 @@ impl DeedReader {
         })
     }
 
-    /// What these people did lately, and how many queries it took to find out. Somebody whom the tables do not know in time
-    /// did nothing.
-    pub async fn of(&self, people: &[UserId]) -> Result<(Vec<Deed>, usize)> {
-        let cached = self.deeds.of(people).await?;
+    /// What these people did lately, and how many queries it took to find out. If the tables do not tell in time what somebody
+    /// did, it is left out. What they tell is kept for the next reader.
+    pub async fn of(&self, people: &[UserId], until: Instant) -> (Vec<Deed>, usize) {
+        let cached = match self.deeds.of(people).await {
+            Ok(cached) => cached,
+            Err(error) => {
+                tracing::warn!(error = error.chain(), "page without activity");
+                return (Vec::new(), 0);
+            }
+        };
         let missing: Vec<UserId> = people
             .iter()
             .zip(&cached)
@@ -43,7 +50,7 @@ impl DeedReader {
             .collect();
         let mut found: Vec<Deed> = cached.into_iter().flatten().flatten().collect();
         if missing.is_empty() {
-            return Ok((found, 0));
+            return (found, 0);
         }
         let queries = missing.len() * QUERIES;
         let reads = missing
@@ -52,7 +59,7 @@ impl DeedReader {
         let reads: Vec<_> = reads.collect();
         let mut read = Vec::new();
         let mut answers = stream::iter(reads).buffer_unordered(CONCURRENCY);
-        while let Some((person, deeds)) = answers.next().await {
+        while let Ok(Some((person, deeds))) = timeout_at(until, answers.next()).await {
             match deeds {
                 Ok(deeds) => read.push((person, deeds)),
                 Err(error) => tracing::warn!(error = error.chain(), "deeds not read"),
@@ -62,7 +69,7 @@ impl DeedReader {
             tracing::warn!(error = error.chain(), "deeds not cached");
         }
         found.extend(read.into_iter().flat_map(|(_, deeds)| deeds));
-        Ok((found, queries))
+        (found, queries)
     }
 
     async fn read(&self, person: UserId) -> Result<Vec<Deed>> {

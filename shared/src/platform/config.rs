@@ -12,6 +12,9 @@ use crate::domain::rank::{Content, Engagement, Formula, Weights};
 use crate::domain::tier::{Measure, Policy};
 use crate::{Error, Result};
 
+/// No number of the ranking is larger. So no sum of them is infinite.
+const LARGEST: f64 = 1e6;
+
 #[derive(Clone)]
 pub struct Config {
     variables: HashMap<String, String>,
@@ -280,10 +283,12 @@ impl Config {
         ];
         let [like, reply, repost, hide, unknown, days, half_life_days] =
             self.numbers(name, names)?;
-        if !(days > 0.0 && half_life_days > 0.0) {
+        let signs_fit = [like, reply, repost].iter().all(|it| *it >= 0.0) && hide <= 0.0;
+        if !(days > 0.0 && half_life_days > 0.0 && signs_fit) {
             return Err(Error::Config {
                 name,
-                problem: "must have days and half_life_days above 0".to_owned(),
+                problem: "must have days and half_life_days above 0, no hide above 0, and nothing else below 0"
+                    .to_owned(),
             });
         }
         let rule = AffinityRule {
@@ -299,7 +304,14 @@ impl Config {
 
     /// After how many milliseconds without reading posts may have been missed, and how many of them are shown.
     pub fn missed_posts(&self) -> Result<(u64, usize)> {
-        let [after_hours, most] = self.numbers("MISSED_POSTS", ["after_hours", "most"])?;
+        let name = "MISSED_POSTS";
+        let [after_hours, most] = self.numbers(name, ["after_hours", "most"])?;
+        if after_hours < 0.0 || most.fract() != 0.0 || !(0.0..=100.0).contains(&most) {
+            return Err(Error::Config {
+                name,
+                problem: "must have hours from 0 on, and a whole number from 0 to 100".to_owned(),
+            });
+        }
         Ok(((after_hours * 3_600_000.0) as u64, most as usize))
     }
 
@@ -328,7 +340,8 @@ impl Config {
         for pair in text.split(',') {
             let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
             let index = wanted.iter().position(|it| *it == key.trim());
-            let number = f64::from_str(value.trim()).ok().filter(|it| it.is_finite());
+            let number = f64::from_str(value.trim()).ok();
+            let number = number.filter(|it| it.abs() <= LARGEST);
             let place = index.map(|index| &mut numbers[index]);
             match place.filter(|place| place.is_none()) {
                 Some(place) => *place = Some(number.ok_or_else(wrong)?),

@@ -1,7 +1,8 @@
 //! What people did lately with the tweets of others, for the readers who follow them: the keys `deeds:{u}`.
 //!
-//! A key holds at most [`MOST`] deeds of each kind, for ten minutes. Who reacts takes it away, so that the next reader finds
-//! what was done. A reader who fills it at that moment may keep the deeds of a moment ago, for ten minutes.
+//! A key holds at most [`MOST`] deeds of each kind, for ten minutes. It is forgotten when its person reacts, replies or deletes
+//! a tweet, so that the next reader finds what was done. A reader who fills it at that very moment may keep what was true
+//! before, for ten minutes.
 
 use redis::cmd;
 
@@ -39,6 +40,13 @@ impl Deeds {
             .map(|person| cmd("GET").arg(keys::deeds(*person)).take());
         let found: Vec<Option<Vec<u8>>> = self.redis.run(reads.collect::<Vec<_>>()).await?;
         Ok(found.into_iter().map(|it| decode(&it?)).collect())
+    }
+
+    /// Lets the next reader find what the person just did.
+    pub async fn forget(&self, person: UserId) -> Result<()> {
+        self.redis
+            .tell([cmd("DEL").arg(keys::deeds(person)).take()])
+            .await
     }
 
     /// One round trip.

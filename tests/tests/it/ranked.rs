@@ -421,6 +421,11 @@ async fn a_ranked_page_costs_at_most_one_round_trip_more() {
         proxy.take_round_trips().len()
     };
     let (latest, best) = (round_trips("latest"), round_trips("ranked"));
+    for order in ["latest", "ranked"] {
+        let read = || drop(watched.invoke(event(order)));
+        let bytes = cache.bytes_sent_by(read).await;
+        println!("a warm page of 20 tweets, {order}: {bytes} bytes from Redis");
+    }
     println!("round trips of a warm page: {latest} latest, {best} ranked");
     assert!(
         best <= latest + 1,

@@ -14,12 +14,14 @@ use super::super::rebuild::in_time;
 use super::hydrate::Hydrated;
 use super::present::{self, Reason};
 use super::walk::{Candidate, Walk};
-use super::{BUDGET, GRACE, HomePage, HomeTimelines};
+use super::{BUDGET, HomePage, HomeTimelines, Troubles};
 use crate::Result;
 use crate::domain::activity::{Deed, Doing, Guest, guests, most_guests, tweets_at, weave};
 use crate::domain::timeline::ALL_KNOWN;
 use crate::domain::walk_cursor::MOST_SHOWN;
-use crate::domain::{CursorOf, Entry, ListedTweet, Origin, PageSize, TweetId, UserId, WalkCursor};
+use crate::domain::{
+    CursorOf, Entry, ListedTweet, Origin, PageSize, Reaction, TweetId, UserId, WalkCursor,
+};
 use crate::platform::{Roost, metrics, now_millis};
 use crate::stores::follows::Edge;
 use crate::stores::tweets::NEWEST;
@@ -33,10 +35,10 @@ const DAYS: u64 = 7;
 /// So many guests are looked at for one page, before it is known which of them may be shown.
 const INVITED: usize = 40;
 
-/// More entries than any list has. All of it is read with activity: what stands in it is no guest.
-pub(super) const WHOLE_LIST: usize = 10_000;
+/// How much longer it waits until it knows all about them.
+const HYDRATION: Duration = Duration::from_millis(500);
 
-/// How long a page waits for its guests.
+/// How long a page waits for the deeds that bring its guests.
 const LATE: Duration = Duration::from_millis(700);
 
 /// Finds guests.
@@ -85,8 +87,9 @@ impl HomeTimelines {
         let (size, deadline) = (size.get(), Instant::now() + BUDGET);
         let below = cursor.as_ref().map(|cursor| cursor.below);
         let mut shown = cursor.map(|cursor| cursor.shown).unwrap_or_default();
-        let mut walk = Walk::begin(self, me, below, WHOLE_LIST, deadline).await;
+        let mut walk = Walk::begin_with_all(self, me, below, deadline).await;
         let mut hydrated = Hydrated::default();
+        walk.already_shown.clone_from(&shown);
         self.collect(&mut walk, size, &mut hydrated).await;
         let found = hydrated.tweets.len();
         let more = found > size || (found == size && walk.has_more());
@@ -138,16 +141,26 @@ impl HomeTimelines {
         range: Range,
         hydrated: &mut Hydrated,
     ) -> Invited {
-        if range.most == 0 {
-            return Invited::default();
-        }
         let late = Instant::now() + LATE;
         let people = walk.people(PEOPLE);
-        let found = in_time(late, self.find_guests(activity, walk, &people, &range)).await;
-        let (guests, others, queries) = found.unwrap_or_else(|error| {
-            tracing::warn!(error = error.chain(), "page without activity");
-            Default::default()
-        });
+        let (deeds, mut queries) = activity.deeds.of(&people, late).await;
+        let (strangers, others) = guests_and_others(deeds, walk, &range);
+        let guests = if strangers.is_empty() {
+            strangers
+        } else {
+            queries += 1;
+            let found = in_time(late + HYDRATION, self.only_strangers(walk, strangers)).await;
+            found.unwrap_or_else(|error| {
+                tracing::warn!(error = error.chain(), "page without activity");
+                Vec::new()
+            })
+        };
+        if guests.is_empty() && others.is_empty() {
+            return Invited {
+                queries,
+                ..Invited::default()
+            };
+        }
         let places: HashMap<TweetId, Guest> = guests
             .into_iter()
             .map(|guest| (guest.place.shown().tweet, guest))
@@ -159,16 +172,9 @@ impl HomeTimelines {
         // The page's own tweets stay where they are.
         let own = std::mem::take(&mut hydrated.tweets);
         let also: BTreeSet<UserId> = people.into_iter().collect();
-        let until = walk.deadline + GRACE;
-        self.hydrate_with(
-            walk.me,
-            &candidates,
-            &also,
-            hydrated,
-            until,
-            &mut walk.troubles,
-        )
-        .await;
+        let (until, mut troubles) = (late + HYDRATION, Troubles::default());
+        self.hydrate_with(walk.me, &candidates, &also, hydrated, until, &mut troubles)
+            .await;
         let seen = std::mem::replace(&mut hydrated.tweets, own);
         let mut invited = Invited {
             queries,
@@ -199,38 +205,12 @@ impl HomeTimelines {
         invited
     }
 
-    /// Those who may be guests; those who stand in the timeline anyway; and the queries that it took.
-    async fn find_guests(
-        &self,
-        activity: &Activity,
-        walk: &Walk<'_>,
-        people: &[UserId],
-        range: &Range,
-    ) -> Result<(Vec<Guest>, Vec<Guest>, usize)> {
-        let (mut deeds, mut queries) = activity.deeds.of(people).await?;
-        let since = TweetId::first_at(now_millis().saturating_sub(DAYS * 24 * 3_600_000));
-        deeds.retain(|deed: &Deed| deed.place.tweet >= since && walk.filter.shows(&deed.place));
-        let direct = tweets_at(walk.entries());
-        let (others, strangers): (Vec<Guest>, Vec<Guest>) = guests(deeds)
-            .into_iter()
-            .partition(|guest| direct.contains(&guest.place.shown().tweet));
-        let is_in_range = |guest: &Guest| {
-            let (place, tweet) = (guest.place.tweet, guest.place.shown());
-            place < range.below
-                && place > range.above
-                && tweet.author != walk.me
-                && !range.shown.contains(&tweet.tweet)
-        };
-        let strangers = strangers.into_iter().filter(is_in_range);
-        let mut strangers: Vec<Guest> = strangers.take(INVITED.min(range.most * 4)).collect();
-        if !strangers.is_empty() {
-            let authors: BTreeSet<UserId> =
-                strangers.iter().map(|it| it.place.shown().author).collect();
-            let apart = self.not_guests(walk, &authors).await?;
-            queries += 1;
-            strangers.retain(|it| !apart.contains(&it.place.shown().author));
-        }
-        Ok((strangers, others, queries))
+    /// Leaves out those whose author is followed, or on either side of a block with the reader.
+    async fn only_strangers(&self, walk: &Walk<'_>, mut guests: Vec<Guest>) -> Result<Vec<Guest>> {
+        let authors = guests.iter().map(|it| it.place.shown().author);
+        let apart = self.not_guests(walk, &authors.collect()).await?;
+        guests.retain(|it| !apart.contains(&it.place.shown().author));
+        Ok(guests)
     }
 
     /// Of these authors, those whom the reader follows, and those on either side of a block with the reader.
@@ -248,6 +228,32 @@ impl HomeTimelines {
         }
         Ok(apart)
     }
+}
+
+/// The tweets of strangers that may be guests, and those that stand in the timeline anyway, also by a repost.
+fn guests_and_others(
+    mut deeds: Vec<Deed>,
+    walk: &Walk<'_>,
+    range: &Range,
+) -> (Vec<Guest>, Vec<Guest>) {
+    let since = TweetId::first_at(now_millis().saturating_sub(DAYS * 24 * 3_600_000));
+    deeds.retain(|deed| deed.place.tweet >= since && walk.filter.shows(&deed.place));
+    let mut direct = tweets_at(walk.entries());
+    let reposts = deeds.iter().filter(|it| it.reaction == Reaction::Repost);
+    direct.extend(tweets_at(reposts.map(|deed| &deed.place)));
+    let (others, strangers): (Vec<Guest>, Vec<Guest>) = guests(deeds)
+        .into_iter()
+        .partition(|guest| direct.contains(&guest.place.shown().tweet));
+    let is_in_range = |guest: &Guest| {
+        let (place, tweet) = (guest.place.tweet, guest.place.shown());
+        place < range.below
+            && place > range.above
+            && tweet.author != walk.me
+            && !range.shown.contains(&tweet.tweet)
+    };
+    let strangers = strangers.into_iter().filter(is_in_range);
+    let invited = INVITED.min(range.most * 4);
+    (strangers.take(invited).collect(), others)
 }
 
 impl Hydrated {

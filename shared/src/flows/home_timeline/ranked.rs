@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::super::affinity::{AffinityFinder, FoundAffinities};
 use super::super::rebuild::in_time;
-use super::activity::{Activity, Invited, Range, WHOLE_LIST};
+use super::activity::{Activity, Invited, Range};
 use super::hydrate::Hydrated;
 use super::present::{self, Reason};
 use super::walk::Walk;
@@ -24,6 +24,9 @@ use crate::platform::{Roost, metrics, now_millis};
 
 /// How long a page waits for the reader's affinities. Without them, every author counts as unknown.
 const AFFINITY_LATE: Duration = Duration::from_millis(500);
+
+/// So many guests that are older than the window are remembered. Then no more are invited until the walk has passed them.
+const MOST_AHEAD: usize = 40;
 
 /// So many places below the first window are looked through for what the reader may have missed.
 const GAP: usize = 200;
@@ -82,7 +85,7 @@ impl HomeTimelines {
             now_millis: now_millis(),
             affinities: found.unwrap_or_else(|error| {
                 tracing::warn!(error = error.chain(), "page ranked without affinities");
-                FoundAffinities::default()
+                FoundAffinities::late()
             }),
         };
         let found = std::mem::take(&mut hydrated.tweets);
@@ -116,10 +119,13 @@ impl HomeTimelines {
         if let Some(activity) = activity {
             let oldest = candidates.last().map(|it| it.place.tweet);
             let floor = place.floor.or(oldest).filter(|_| more_below);
+            let above = floor.unwrap_or(ALL_KNOWN);
+            let ahead = place.shown.range(..above).count();
             let range = Range {
                 below: place.below,
-                above: floor.unwrap_or(ALL_KNOWN),
-                most: most_guests(size.get(), candidates.len()),
+                above,
+                most: most_guests(size.get(), candidates.len())
+                    .min(MOST_AHEAD.saturating_sub(ahead)),
                 shown: place.shown.clone(),
             };
             invited = self.invite(activity, &mut walk, range, &mut hydrated).await;
@@ -130,7 +136,11 @@ impl HomeTimelines {
             candidates,
             more_below,
         };
-        let (page, next) = place.page(missed, left, size.get());
+        let (page, mut next) = place.page(missed, left, size.get());
+        if page.len() < size.get() && !walk.troubles.is_empty() {
+            // Perhaps some of the window could not be read. Nobody is led past it.
+            next = None;
+        }
         for it in &page {
             let (tweet, place) = (it.item.seen.tweet.id, it.item.place);
             metrics::ACTIVITY_ITEMS.add(usize::from(place.origin == Origin::Activity));
@@ -160,12 +170,14 @@ impl HomeTimelines {
         let below = cursor.map(|cursor| cursor.below);
         let floor = cursor.and_then(|cursor| cursor.floor);
         let most = floor.map_or(WINDOW_PAGES * size, |_| MOST_PLACES);
-        let wanted = if with_activity {
-            WHOLE_LIST
+        let mut walk = if with_activity {
+            Walk::begin_with_all(self, me, below, deadline).await
         } else {
-            most + GAP
+            Walk::begin(self, me, below, most + GAP, deadline).await
         };
-        let mut walk = Walk::begin(self, me, below, wanted, deadline).await;
+        if let Some(cursor) = cursor.filter(|_| with_activity) {
+            walk.already_shown.clone_from(&cursor.shown);
+        }
         let mut hydrated = Hydrated::default();
         while hydrated.tweets.len() < most && !walk.is_late() {
             let wanted = most - hydrated.tweets.len();

@@ -17,7 +17,7 @@ use super::opening::CachedList;
 use super::{GRACE, HomeTimelines, LOOK_AHEAD, Trouble, Troubles};
 use crate::domain::event::TimelineFill;
 use crate::domain::repeats::{NEIGHBOURS, older_places};
-use crate::domain::timeline::{ALL_KNOWN, Source, merge, target};
+use crate::domain::timeline::{ALL_KNOWN, CAP, Source, merge, target};
 use crate::domain::{Entry, Origin, TweetId, UserId};
 use crate::stores::reacted::Marks;
 use crate::stores::timelines::Extent;
@@ -67,6 +67,8 @@ pub(super) struct Walk<'a> {
     pub(super) deadline: Instant,
     /// Queries that reading below the list has cost so far.
     pub(super) queries: usize,
+    /// Tweets that were guests on an earlier page. They are not shown again for being reposted.
+    pub(super) already_shown: BTreeSet<TweetId>,
 }
 
 /// The place to read on when the list's source is used up.
@@ -92,6 +94,29 @@ impl<'a> Walk<'a> {
             None => Extent::Newest(size + LOOK_AHEAD),
             Some(_) => Extent::Whole,
         };
+        let feeds_below = below.unwrap_or(NEWEST);
+        Self::open(home, me, below, extent, feeds_below, deadline).await
+    }
+
+    /// Like [`Self::begin`], but reads all of the list and the head of every feed, whatever `below` is: for readers who want
+    /// to know what is in the timeline anyway.
+    pub(super) async fn begin_with_all(
+        home: &'a HomeTimelines,
+        me: UserId,
+        below: Option<TweetId>,
+        deadline: Instant,
+    ) -> Self {
+        Self::open(home, me, below, Extent::Whole, NEWEST, deadline).await
+    }
+
+    async fn open(
+        home: &'a HomeTimelines,
+        me: UserId,
+        below: Option<TweetId>,
+        extent: Extent,
+        feeds_below: TweetId,
+        deadline: Instant,
+    ) -> Self {
         let mut walk = Self {
             home,
             me,
@@ -105,6 +130,7 @@ impl<'a> Walk<'a> {
             troubles: Troubles::default(),
             deadline,
             queries: 0,
+            already_shown: BTreeSet::new(),
         };
         let opening = home
             .open(me, extent, walk.deadline, &mut walk.troubles)
@@ -116,7 +142,8 @@ impl<'a> Walk<'a> {
         walk.filter = filter;
         walk.last_read = home.last_read(me, opening.last_read, walk.deadline).await;
         let rebuilt = walk.use_list(opening.list, extent).await;
-        walk.read_feeds(rebuilt.or(opening.celebs)).await;
+        let celebs = rebuilt.or(opening.celebs);
+        walk.read_feeds(celebs, feeds_below).await;
         walk.merge();
         walk
     }
@@ -131,15 +158,18 @@ impl<'a> Walk<'a> {
     pub(super) async fn take_down_to(&mut self, floor: TweetId, count: usize) -> Vec<Candidate> {
         let (mut taken, mut certain) = (Vec::new(), 0);
         while certain < count && taken.len() < count + MOST_UNCERTAIN {
-            self.know(count - certain).await;
+            self.know(count - certain, floor).await;
             if self.known.front().is_some_and(|next| next.is_repost()) {
                 // Whether it is a repeat depends on what lies below it.
-                self.know(NEIGHBOURS).await;
+                self.know(NEIGHBOURS, ALL_KNOWN).await;
             }
             let Some(entry) = self.known.pop_front_if(|next| next.tweet >= floor) else {
                 break;
             };
             self.below = entry.tweet;
+            if entry.is_repost() && self.already_shown.contains(&entry.shown().tweet) {
+                continue;
+            }
             let older: Vec<Entry> = older_places(entry, self.known.iter()).collect();
             // The original's own place is there as long as there is anything to repost.
             if older.iter().any(|place| !place.is_repost()) {
@@ -164,13 +194,13 @@ impl<'a> Walk<'a> {
 
     /// The next `count` entries as they stand, with repeats; fewer at the very end.
     pub(super) async fn peek(&mut self, count: usize) -> Vec<Entry> {
-        self.know(count).await;
+        self.know(count, ALL_KNOWN).await;
         self.known.iter().take(count).copied().collect()
     }
 
-    /// Reads on until so many entries are known, or all.
-    async fn know(&mut self, count: usize) {
-        while self.known.len() < count && self.floor() > ALL_KNOWN {
+    /// Reads on until so many entries are known, or all down to `floor`.
+    async fn know(&mut self, count: usize, floor: TweetId) {
+        while self.known.len() < count && self.floor() > floor {
             self.read_deeper(count).await;
             self.merge();
         }
@@ -272,7 +302,7 @@ impl<'a> Walk<'a> {
 
     async fn rebuild(&mut self, extent: Extent) -> Option<Vec<UserId>> {
         let wanted = match extent {
-            Extent::Newest(count) => count,
+            Extent::Newest(count) => count.min(CAP),
             Extent::Whole => LOOK_AHEAD,
         };
         let rebuilds = &self.home.rebuilds;
@@ -306,11 +336,11 @@ impl<'a> Walk<'a> {
         }
     }
 
-    async fn read_feeds(&mut self, celebs: Option<Vec<UserId>>) {
+    async fn read_feeds(&mut self, celebs: Option<Vec<UserId>>, below: TweetId) {
         let (home, me, deadline) = (self.home, self.me, self.deadline);
         let mut celebs = home.celebs(me, celebs, deadline, &mut self.troubles).await;
         celebs.retain(|author| !self.filter.hides(*author));
-        for (author, source) in home.feeds.newest(&celebs, self.below, deadline).await {
+        for (author, source) in home.feeds.newest(&celebs, below, deadline).await {
             if let Some(source) = self.troubles.note(Trouble::CelebritiesUnavailable, source) {
                 self.feeds.insert(author, source);
             }

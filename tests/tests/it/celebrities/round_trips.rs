@@ -22,7 +22,7 @@ fn feeds_read(round_trips: &[String]) -> Vec<usize> {
 
 #[tokio::test]
 async fn two_hundred_celebrities_cost_three_round_trips() {
-    let Some((cloud, tables, _)) = cloud("1", "100").await else {
+    let Some((cloud, tables, cache)) = cloud("1", "100").await else {
         return;
     };
     let roost = cloud.client();
@@ -72,6 +72,11 @@ async fn two_hundred_celebrities_cost_three_round_trips() {
     assert!(!cold.is_empty(), "the proxy sees nothing");
     let warm = read("warm");
     assert!(warm.len() <= ROUND_TRIPS, "a warm read: {warm:#?}");
+    let bytes = cache.bytes_sent_by(|| drop(read("warm again"))).await;
+    println!(
+        "a warm page of {} tweets: {bytes} bytes from Redis",
+        newest.len()
+    );
     std::thread::sleep(FORGOTTEN);
     let later = read("later");
     assert!(later.len() <= ROUND_TRIPS, "a later read: {later:#?}");
