@@ -6,8 +6,16 @@ use std::collections::{BTreeSet, HashMap};
 use super::id::TIME_SHIFT;
 use super::{Entry, Reaction, TweetId, UserId};
 
-/// One in so many items of a page may be a guest.
-const ONE_IN: usize = 5;
+/// Who brings guests, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuestRule {
+    /// So many followed people's deeds are looked at.
+    pub people: usize,
+    /// Older deeds do not count.
+    pub days: u64,
+    /// One in so many items of a page may be a guest; at least two.
+    pub one_in: usize,
+}
 
 /// Something that a person did with a tweet. Its place is like that of a repost: the deed's own position in time, the person
 /// who did it, and the tweet.
@@ -77,9 +85,16 @@ pub fn guests(mut deeds: Vec<Deed>) -> Vec<Guest> {
     guests
 }
 
-/// How many guests fit on a page of this size that has so many items of its own to show.
-pub fn most_guests(size: usize, own: usize) -> usize {
-    (size / ONE_IN).min(own / (ONE_IN - 1))
+impl GuestRule {
+    /// How many guests fit on a page of this size that has so many items of its own to show.
+    pub fn most(&self, size: usize, own: usize) -> usize {
+        (size / self.one_in).min(own / (self.one_in - 1))
+    }
+
+    /// The oldest deed that counts, in milliseconds since 1970.
+    pub const fn since(&self, now_millis: u64) -> u64 {
+        now_millis.saturating_sub(self.days * 24 * 3_600_000)
+    }
 }
 
 /// A page of items and guests, newest first, of at most `size`; both come newest first. Also says whether an item was left.
@@ -89,11 +104,7 @@ pub fn weave<T>(
     size: usize,
     place: impl Fn(&T) -> TweetId,
 ) -> (Vec<T>, bool) {
-    let most = most_guests(size, own.len());
-    let (mut own, mut guests) = (
-        own.into_iter().peekable(),
-        guests.into_iter().take(most).peekable(),
-    );
+    let (mut own, mut guests) = (own.into_iter().peekable(), guests.into_iter().peekable());
     let mut page = Vec::with_capacity(size);
     while page.len() < size {
         let next_own = own.peek().map(&place);
@@ -179,15 +190,18 @@ mod tests {
             own in prop::collection::btree_set(0..10_000_u64, 0..120),
             visiting in prop::collection::btree_set(10_000..20_000_u64, 0..60),
             size in 1..=100_usize,
+            one_in in 2..10_usize,
         ) {
             // Items have even places, guests odd ones.
             let own: Vec<u64> = own.into_iter().rev().map(|it| it * 2).collect();
             let visiting: Vec<u64> = visiting.into_iter().rev().map(|it| (it - 10_000) * 2 + 1).collect();
-            let (page, left) = weave(own.clone(), visiting, size, |it| TweetId::new(*it));
+            let rule = GuestRule { people: 30, days: 7, one_in };
+            let few = visiting.into_iter().take(rule.most(size, own.len())).collect();
+            let (page, left) = weave(own.clone(), few, size, |it| TweetId::new(*it));
             prop_assert!(page.len() <= size);
             prop_assert!(page.is_sorted_by(|a, b| a > b));
             let shown: Vec<u64> = page.iter().copied().filter(|it| it % 2 == 0).collect();
-            prop_assert!((page.len() - shown.len()) * ONE_IN <= page.len(), "{:?}", page);
+            prop_assert!((page.len() - shown.len()) * one_in <= page.len(), "{:?}", page);
             prop_assert_eq!(&own[..shown.len()], &shown[..]);
             prop_assert_eq!(left, shown.len() < own.len());
             prop_assert!(page.len() == size || !left);

@@ -15,11 +15,11 @@ use super::rank::{Scored, arrange};
 use super::{PageSize, TweetId, UserId};
 use crate::{Error, Result};
 
-/// A window has so many pages.
-pub const WINDOW_PAGES: usize = 3;
+/// A window has so many pages at the most.
+pub const MOST_PAGES: usize = 3;
 
 /// The most places of one window.
-pub const MOST_PLACES: usize = WINDOW_PAGES * PageSize::MAX as usize;
+pub const MOST_PLACES: usize = MOST_PAGES * PageSize::MAX as usize;
 
 /// The most ids that a cursor carries: a window, its guests, and some that were shown ahead of their time.
 pub const MOST_SHOWN: usize = MOST_PLACES + 120;
@@ -267,7 +267,7 @@ mod tests {
         size: usize,
         random: &mut fastrand::Rng,
     ) -> Left<()> {
-        let most = cursor.floor.map_or(WINDOW_PAGES * size, |_| MOST_PLACES);
+        let most = cursor.floor.map_or(MOST_PAGES * size, |_| MOST_PLACES);
         let floor = cursor.floor.unwrap_or(TweetId::new(0));
         let below = timeline.iter().filter(|it| it.tweet < cursor.below);
         let unshown = below.filter(|it| !cursor.shown.contains(&it.tweet));

@@ -8,8 +8,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::domain::AffinityRule;
+use crate::domain::activity::GuestRule;
 use crate::domain::rank::{Content, Engagement, Formula, Weights};
 use crate::domain::tier::{Measure, Policy};
+use crate::domain::walk_cursor::MOST_PAGES;
 use crate::{Error, Result};
 
 /// No number of the ranking is larger. So no sum of them is infinite.
@@ -300,6 +302,42 @@ impl Config {
             half_life_days,
         };
         Ok((rule, unknown))
+    }
+
+    /// Of how many pages a window of the ranked order consists.
+    pub fn window_pages(&self) -> Result<usize> {
+        let name = "RANKING_WINDOW";
+        let pages = usize::try_from(self.positive(name)?).unwrap_or(usize::MAX);
+        if pages > MOST_PAGES {
+            return Err(Error::Config {
+                name,
+                problem: format!("must be a number from 1 to {MOST_PAGES}"),
+            });
+        }
+        Ok(pages)
+    }
+
+    /// Who brings guests to a page, and how many.
+    pub fn guest_rule(&self) -> Result<GuestRule> {
+        let name = "ACTIVITY_BOUNDS";
+        let numbers = self.numbers(name, ["people", "days", "one_in"])?;
+        let [people, days, one_in] = numbers;
+        let are_whole = numbers.iter().all(|it| it.fract() == 0.0);
+        let fit = (0.0..=100.0).contains(&people)
+            && (1.0..=30.0).contains(&days)
+            && (2.0..=100.0).contains(&one_in);
+        if !(are_whole && fit) {
+            return Err(Error::Config {
+                name,
+                problem: "must have whole numbers: people up to 100, days from 1 to 30, one_in from 2 to 100"
+                    .to_owned(),
+            });
+        }
+        Ok(GuestRule {
+            people: people as usize,
+            days: days as u64,
+            one_in: one_in as usize,
+        })
     }
 
     /// After how many milliseconds without reading posts may have been missed, and how many of them are shown.

@@ -1,7 +1,7 @@
 //! Guests on a page: tweets of people whom the reader does not follow, with which people whom the reader follows did
 //! something lately.
 //!
-//! Those whose deeds are looked at are the [`PEOPLE`] who posted last among those who are in the reader's list or pulled. What is
+//! Those whose deeds are looked at are some people who posted last among those who are in the reader's list or pulled. What is
 //! not there in time is left out: a page does not depend on its guests, so it is not called incomplete without them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -16,7 +16,7 @@ use super::present::{self, Reason};
 use super::walk::{Candidate, Walk};
 use super::{BUDGET, HomePage, HomeTimelines, Troubles};
 use crate::Result;
-use crate::domain::activity::{Deed, Doing, Guest, guests, most_guests, tweets_at, weave};
+use crate::domain::activity::{Deed, Doing, Guest, GuestRule, guests, tweets_at, weave};
 use crate::domain::timeline::ALL_KNOWN;
 use crate::domain::walk_cursor::MOST_SHOWN;
 use crate::domain::{
@@ -25,12 +25,6 @@ use crate::domain::{
 use crate::platform::{Roost, metrics, now_millis};
 use crate::stores::follows::Edge;
 use crate::stores::tweets::NEWEST;
-
-/// So many followed people's deeds are looked at.
-const PEOPLE: usize = 30;
-
-/// Older deeds do not count.
-const DAYS: u64 = 7;
 
 /// So many guests are looked at for one page, before it is known which of them may be shown.
 const INVITED: usize = 40;
@@ -44,6 +38,7 @@ const LATE: Duration = Duration::from_millis(700);
 /// Finds guests.
 pub struct Activity {
     deeds: DeedReader,
+    pub(super) rule: GuestRule,
 }
 
 /// Where guests may come from on one page.
@@ -71,6 +66,7 @@ impl Activity {
     pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             deeds: DeedReader::new(roost)?,
+            rule: roost.config.guest_rule()?,
         })
     }
 }
@@ -98,7 +94,9 @@ impl HomeTimelines {
         let range = Range {
             below: below.unwrap_or(NEWEST),
             above: last.filter(|_| more).unwrap_or(ALL_KNOWN),
-            most: most_guests(size, hydrated.tweets.len())
+            most: activity
+                .rule
+                .most(size, hydrated.tweets.len())
                 .min(MOST_SHOWN.saturating_sub(shown.len())),
             shown: shown.clone(),
         };
@@ -142,9 +140,9 @@ impl HomeTimelines {
         hydrated: &mut Hydrated,
     ) -> Invited {
         let late = Instant::now() + LATE;
-        let people = walk.people(PEOPLE);
+        let people = walk.people(activity.rule.people);
         let (deeds, mut queries) = activity.deeds.of(&people, late).await;
-        let (strangers, others) = guests_and_others(deeds, walk, &range);
+        let (strangers, others) = guests_and_others(deeds, walk, &range, &activity.rule);
         let guests = if strangers.is_empty() {
             strangers
         } else {
@@ -235,8 +233,9 @@ fn guests_and_others(
     mut deeds: Vec<Deed>,
     walk: &Walk<'_>,
     range: &Range,
+    rule: &GuestRule,
 ) -> (Vec<Guest>, Vec<Guest>) {
-    let since = TweetId::first_at(now_millis().saturating_sub(DAYS * 24 * 3_600_000));
+    let since = TweetId::first_at(rule.since(now_millis()));
     deeds.retain(|deed| deed.place.tweet >= since && walk.filter.shows(&deed.place));
     let mut direct = tweets_at(walk.entries());
     let reposts = deeds.iter().filter(|it| it.reaction == Reaction::Repost);

@@ -15,10 +15,9 @@ use super::present::{self, Reason};
 use super::walk::Walk;
 use super::{BUDGET, HomePage, HomeTimelines};
 use crate::Result;
-use crate::domain::activity::most_guests;
 use crate::domain::rank::{Formula, Scored};
 use crate::domain::timeline::ALL_KNOWN;
-use crate::domain::walk_cursor::{Left, MOST_PLACES, WINDOW_PAGES};
+use crate::domain::walk_cursor::{Left, MOST_PLACES};
 use crate::domain::{CursorOf, Entry, ListedTweet, Origin, PageSize, TweetId, UserId, WalkCursor};
 use crate::platform::{Roost, metrics, now_millis};
 
@@ -35,6 +34,8 @@ const GAP: usize = 200;
 pub struct Ranking {
     affinities: AffinityFinder,
     formula: Formula,
+    /// A window has so many pages.
+    window_pages: usize,
     /// The reader may have missed something after so many milliseconds.
     missed_after_ms: u64,
     /// And is shown so much of it.
@@ -57,6 +58,7 @@ impl Ranking {
         Ok(Self {
             affinities: AffinityFinder::new(roost)?,
             formula: roost.config.formula()?,
+            window_pages: roost.config.window_pages()?,
             missed_after_ms,
             most_missed,
         })
@@ -75,7 +77,12 @@ impl HomeTimelines {
     ) -> HomePage {
         let late = Instant::now() + AFFINITY_LATE;
         let ((mut walk, mut hydrated), found) = tokio::join!(
-            self.window(me, cursor.as_ref(), size.get(), activity.is_some()),
+            self.window(
+                me,
+                cursor.as_ref(),
+                (ranking.window_pages, size.get()),
+                activity.is_some()
+            ),
             in_time(late, ranking.affinities.find(me))
         );
         let affinity_late = found.is_err();
@@ -105,7 +112,7 @@ impl HomeTimelines {
         }
         let mut more_below = walk.has_more();
         if place.floor.is_none() {
-            let window = WINDOW_PAGES * size.get();
+            let window = ranking.window_pages * size.get();
             more_below |= candidates.len() > window;
             candidates.truncate(window);
         }
@@ -124,7 +131,9 @@ impl HomeTimelines {
             let range = Range {
                 below: place.below,
                 above,
-                most: most_guests(size.get(), candidates.len())
+                most: activity
+                    .rule
+                    .most(size.get(), candidates.len())
                     .min(MOST_AHEAD.saturating_sub(ahead)),
                 shown: place.shown.clone(),
             };
@@ -163,13 +172,13 @@ impl HomeTimelines {
         &self,
         me: UserId,
         cursor: Option<&WalkCursor>,
-        size: usize,
+        (pages, size): (usize, usize),
         with_activity: bool,
     ) -> (Walk<'_>, Hydrated) {
         let deadline = Instant::now() + BUDGET;
         let below = cursor.map(|cursor| cursor.below);
         let floor = cursor.and_then(|cursor| cursor.floor);
-        let most = floor.map_or(WINDOW_PAGES * size, |_| MOST_PLACES);
+        let most = floor.map_or(pages * size, |_| MOST_PLACES);
         let mut walk = if with_activity {
             Walk::begin_with_all(self, me, below, deadline).await
         } else {
