@@ -100,7 +100,7 @@ impl HomeTimelines {
         let mut candidates = reading.score(found);
 
         let is_first = cursor.is_none();
-        let mut place = cursor.unwrap_or_else(|| {
+        let mut window = cursor.unwrap_or_else(|| {
             // Somebody's clock may be ahead of ours.
             let newest = candidates.first().map_or(0, |it| it.place.tweet.get());
             let now = TweetId::first_at(reading.now_millis + 1);
@@ -108,13 +108,13 @@ impl HomeTimelines {
         });
         if walk.is_late() {
             // The window ends where the reading did.
-            place.floor = None;
+            window.floor = None;
         }
         let mut more_below = walk.has_more();
-        if place.floor.is_none() {
-            let window = ranking.window_pages * size.get();
-            more_below |= candidates.len() > window;
-            candidates.truncate(window);
+        if window.floor.is_none() {
+            let most = ranking.window_pages * size.get();
+            more_below |= candidates.len() > most;
+            candidates.truncate(most);
         }
         let mut missed = Vec::new();
         if is_first && reading.may_have_missed(walk.last_read) {
@@ -124,19 +124,7 @@ impl HomeTimelines {
         }
         let mut invited = Invited::default();
         if let Some(activity) = activity {
-            let oldest = candidates.last().map(|it| it.place.tweet);
-            let floor = place.floor.or(oldest).filter(|_| more_below);
-            let above = floor.unwrap_or(ALL_KNOWN);
-            let ahead = place.shown.range(..above).count();
-            let range = Range {
-                below: place.below,
-                above,
-                most: activity
-                    .rule
-                    .most(size.get(), candidates.len())
-                    .min(MOST_AHEAD.saturating_sub(ahead)),
-                shown: place.shown.clone(),
-            };
+            let range = guests_of(activity, &window, &candidates, more_below, size.get());
             invited = self.invite(activity, &mut walk, range, &mut hydrated).await;
         }
         let was_missed: HashSet<TweetId> = missed.iter().map(|it| it.place.tweet).collect();
@@ -145,7 +133,7 @@ impl HomeTimelines {
             candidates,
             more_below,
         };
-        let (page, mut next) = place.page(missed, left, size.get());
+        let (page, mut next) = window.page(missed, left, size.get());
         if page.len() < size.get() && !walk.troubles.is_empty() {
             // Perhaps some of the window could not be read. Nobody is led past it.
             next = None;
@@ -210,6 +198,27 @@ impl HomeTimelines {
         candidates.retain(|it| it.entry.tweet > walk.last_read);
         self.add(walk, candidates, hydrated).await;
         std::mem::take(&mut hydrated.tweets)
+    }
+}
+
+/// Where the guests of a window may come from.
+fn guests_of(
+    activity: &Activity,
+    window: &WalkCursor,
+    candidates: &[Item],
+    more_below: bool,
+    size: usize,
+) -> Range {
+    let oldest = candidates.last().map(|it| it.place.tweet);
+    let floor = window.floor.or(oldest).filter(|_| more_below);
+    let above = floor.unwrap_or(ALL_KNOWN);
+    let ahead = window.shown.range(..above).count();
+    let most = activity.rule.most(size, candidates.len());
+    Range {
+        below: window.below,
+        above,
+        shown: window.shown.clone(),
+        most: most.min(MOST_AHEAD.saturating_sub(ahead)),
     }
 }
 
