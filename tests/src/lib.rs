@@ -48,8 +48,8 @@ pub use http::{Answer, Http};
 pub use hyper::Method;
 pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox, field, is_request, signal};
 pub use page::{
-    HomePage, Listing, Parent, Profile, RepostedBy, Tweet, expect_timeline, ids, newest_first,
-    shown,
+    ComposedItem, ComposedPage, HomePage, Listing, Parent, Profile, RepostedBy, Tweet,
+    expect_timeline, ids, newest_first, shown,
 };
 pub use patience::{
     PATIENCE, eventually, expect_equal, in_parallel, now_seconds, stretched, throughout,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
 
 fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     String::deserialize(deserializer)?
@@ -121,6 +122,61 @@ pub struct HomeMeta {
     pub oldest_id: Option<u64>,
     pub next_cursor: Option<String>,
     pub complete: bool,
+}
+
+/// A page that is more than the next tweets: ranked, or with activity.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ComposedPage {
+    pub data: Vec<ComposedItem>,
+    pub includes: Value,
+    pub meta: ComposedMeta,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct ComposedItem {
+    #[serde(flatten)]
+    pub tweet: Tweet,
+    pub reason: Option<Value>,
+    pub explain: Option<Value>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct ComposedMeta {
+    pub result_count: usize,
+    pub next_cursor: Option<String>,
+    pub complete: bool,
+}
+
+impl ComposedItem {
+    /// Is it there because of what somebody did with it? Only pages that explain themselves tell.
+    pub fn is_guest(&self) -> bool {
+        let via = self.explain.as_ref().map(|explain| &explain["via"]);
+        via.is_some_and(|via| via == "activity")
+    }
+}
+
+impl ComposedPage {
+    pub fn tweets(&self) -> Vec<Tweet> {
+        self.data.iter().map(|item| item.tweet.clone()).collect()
+    }
+
+    pub fn has(&self, tweet: &Tweet) -> bool {
+        self.data.iter().any(|item| item.tweet.id == tweet.id)
+    }
+
+    /// Why this tweet is there, if the page says so.
+    pub fn reason(&self, tweet: &Tweet) -> Option<Value> {
+        let item = self.data.iter().find(|item| item.tweet.id == tweet.id);
+        item.and_then(|item| item.reason.clone())
+    }
+
+    /// The tweets that the page says were missed.
+    pub fn missed(&self) -> Vec<u64> {
+        let missed = json!({ "type": "missed" });
+        let items = self.data.iter();
+        let items = items.filter(|item| item.reason.as_ref() == Some(&missed));
+        items.map(|item| item.tweet.id).collect()
+    }
 }
 
 impl HomePage {

@@ -169,17 +169,16 @@ impl Tables {
             .unwrap_or_else(|e| panic!("{table} cannot be queried: {e:?}"))
     }
 
+    async fn scan(&self, table: &str) -> Vec<Item> {
+        let scan = self.dynamo.scan().table_name(self.table(table));
+        let items = scan.consistent_read(true).into_paginator().items().send();
+        let items: Result<_, _> = items.collect().await;
+        items.unwrap_or_else(|e| panic!("{table} cannot be scanned: {e:?}"))
+    }
+
     /// How many likes of a tweet were counted.
     pub async fn likers_of(&self, tweet: u64) -> usize {
-        let scan = self.dynamo.scan().table_name(self.table("reactors"));
-        let items: Vec<Item> = scan
-            .consistent_read(true)
-            .into_paginator()
-            .items()
-            .send()
-            .collect::<Result<_, _>>()
-            .await
-            .expect("the table can be scanned");
+        let items = self.scan("reactors").await;
         let prefix = format!("like#{tweet}#");
         let of_tweet = items.iter().filter(|item| {
             let pk = item.get("pk").and_then(|pk| pk.as_s().ok());
@@ -520,15 +519,7 @@ impl Tables {
 
     /// The slots in which a user has read, with the time at which each row expires, in seconds since 1970.
     pub async fn presence_of(&self, user: u64) -> Vec<(String, u64)> {
-        let scan = self.dynamo.scan().table_name(self.table("presence"));
-        let items: Vec<Item> = scan
-            .consistent_read(true)
-            .into_paginator()
-            .items()
-            .send()
-            .collect::<Result<_, _>>()
-            .await
-            .expect("the table can be scanned");
+        let items = self.scan("presence").await;
         let mut rows = Vec::new();
         for item in items {
             if read_number(&item, "user_id") == user {

@@ -42,11 +42,9 @@ pub struct Guest {
 }
 
 impl Deed {
-    /// A deed that is no item of its own, at its time. The tweet tells two deeds of one millisecond apart: all its bits are
-    /// mixed into those below the time.
+    /// A deed that is no item of its own, at its time. The tweet tells two deeds of one millisecond apart.
     pub fn at(person: UserId, reaction: Reaction, tweet: Entry, at_millis: u64) -> Self {
-        let mixed = tweet.tweet.get().wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let below_time = mixed >> (u64::BITS - TIME_SHIFT);
+        let below_time = tweet.tweet.mixed() >> (u64::BITS - TIME_SHIFT);
         let position = TweetId::new(TweetId::first_at(at_millis).get() | below_time);
         Self {
             place: Entry::new(position, person).reposting(tweet.reference()),

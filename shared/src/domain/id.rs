@@ -26,6 +26,9 @@ pub const TIME_SHIFT: u32 = LANE_BITS + SEQUENCE_BITS;
 const MAX_SEQUENCE: u64 = (1 << SEQUENCE_BITS) - 1;
 const MAX_ID: u64 = (1 << 63) - 1;
 
+/// An odd number without a pattern.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// How many lanes there are.
 pub const LANES: u64 = 1 << LANE_BITS;
 
@@ -75,6 +78,11 @@ macro_rules! id {
             /// The smallest id that can be made at this time.
             pub const fn first_at(millis: u64) -> Self {
                 Self(millis.saturating_sub(EPOCH_MS) << TIME_SHIFT)
+            }
+
+            /// All its bits, mixed into the highest ones. The lowest bits of ids are nearly always the same.
+            pub const fn mixed(self) -> u64 {
+                self.0.wrapping_mul(SPREAD)
             }
 
             /// When it was made, as clients read it.

@@ -23,10 +23,6 @@ const OVERDUE: u64 = 3 * DAY;
 /// Slots of one hour.
 const BUCKETS: u64 = 16;
 
-/// An odd number without a pattern. The lowest bits of ids are nearly always the same ([`super::id`]), so a bucket is made of
-/// all bits.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-
 /// Where the readers of one hour are kept, or rather a part of them. Its text is like `2026-11-17T13#07`, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
@@ -40,7 +36,7 @@ impl Slot {
     pub const fn of(user: UserId, now_millis: u64) -> Self {
         Self {
             hour: now_millis / HOUR_MS,
-            bucket: user.get().wrapping_mul(SPREAD) / (u64::MAX / BUCKETS + 1),
+            bucket: user.mixed() / (u64::MAX / BUCKETS + 1),
         }
     }
 

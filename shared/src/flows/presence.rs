@@ -1,4 +1,4 @@
-//! Noting who reads at which hour, beside the page that they read.
+//! Noting the hours at which people read, beside the page that they read.
 
 use std::time::Duration;
 

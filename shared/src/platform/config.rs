@@ -54,7 +54,7 @@ impl Config {
         self.text("TWEETS_TABLE")
     }
 
-    /// DynamoDB table of who reads at which hour.
+    /// DynamoDB table of the hours at which each user reads.
     pub fn presence_table(&self) -> Result<&str> {
         self.text("PRESENCE_TABLE")
     }

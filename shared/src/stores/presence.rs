@@ -1,4 +1,4 @@
-//! Who reads at which hour: the `presence` table, a row for each user and hour, and what keeps its writes few.
+//! The hours at which people read: the `presence` table, a row for each user and hour, and what keeps its writes few.
 //!
 //! `active:{u}` says that the user's row of this hour is written, or being written by somebody else. So a reader costs one
 //! write an hour, however often they read. If Redis does not answer, nothing is written. `warmed:{u}` says that the user's

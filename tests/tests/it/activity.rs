@@ -4,58 +4,17 @@ use std::collections::BTreeSet;
 
 use hyper::Method;
 use roost_tests::{
-    Client, DynamoProxy, Function, LocalCloud, PATIENCE, RedisProxy, Tweet, User, body_of, events,
-    eventually, expect_equal, ids, in_parallel,
+    Client, ComposedItem, ComposedPage, DynamoProxy, Function, LocalCloud, PATIENCE, RedisProxy,
+    Tweet, User, body_of, events, eventually, expect_equal, ids, in_parallel,
 };
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-#[derive(Debug, Deserialize)]
-struct Page {
-    data: Vec<Item>,
-    includes: Value,
-    meta: Meta,
-}
-
-#[derive(Debug, Deserialize)]
-struct Item {
-    #[serde(flatten)]
-    tweet: Tweet,
-    reason: Option<Value>,
-    explain: Option<Value>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Meta {
-    next_cursor: Option<String>,
-    complete: bool,
-}
-
-impl Item {
-    fn is_guest(&self) -> bool {
-        self.explain
-            .as_ref()
-            .is_some_and(|it| it["via"] == "activity")
-    }
-}
-
-impl Page {
-    fn reason(&self, tweet: &Tweet) -> Option<Value> {
-        let item = self.data.iter().find(|item| item.tweet.id == tweet.id);
-        item.and_then(|item| item.reason.clone())
-    }
-
-    fn has(&self, tweet: &Tweet) -> bool {
-        self.data.iter().any(|item| item.tweet.id == tweet.id)
-    }
-}
-
-async fn active(user: &User, order: &str, limit: usize, cursor: Option<&str>) -> Page {
+async fn active(user: &User, order: &str, limit: usize, cursor: Option<&str>) -> ComposedPage {
     let cursor = cursor.map_or_else(String::new, |cursor| format!("&cursor={cursor}"));
     let path = format!(
         "/v1/home_timeline?include=activity&explain=true&order={order}&limit={limit}{cursor}"
     );
-    let page: Page = user.get(&path).await.expect(200).read();
+    let page: ComposedPage = user.get(&path).await.expect(200).read();
     let different: BTreeSet<u64> = page.data.iter().map(|item| item.tweet.id).collect();
     assert_eq!(different.len(), page.data.len(), "a tweet is there twice");
     let guests = page.data.iter().filter(|item| item.is_guest()).count();
@@ -79,7 +38,7 @@ async fn active(user: &User, order: &str, limit: usize, cursor: Option<&str>) ->
     page
 }
 
-async fn first(user: &User) -> Page {
+async fn first(user: &User) -> ComposedPage {
     active(user, "latest", 20, None).await
 }
 
@@ -192,7 +151,7 @@ async fn nobody_whom_the_reader_must_not_see_is_a_reason_or_a_guest() {
         person.like(&by_stranger).await;
         person.like(&by_other).await;
     }
-    let both = |page: &Page| [page.has(&by_stranger), page.has(&by_other)];
+    let both = |page: &ComposedPage| [page.has(&by_stranger), page.has(&by_other)];
     eventually(PATIENCE, "both are guests", || async {
         let page = first(&reader).await;
         expect_equal("guests", both(&page), [true, true])?;
@@ -221,7 +180,7 @@ async fn nobody_whom_the_reader_must_not_see_is_a_reason_or_a_guest() {
     eventually(PATIENCE, "it is there directly", || async {
         let page = first(&reader).await;
         let item = page.data.iter().find(|it| it.tweet.id == by_stranger.id);
-        expect_equal("guest", item.map(Item::is_guest), Some(false))
+        expect_equal("guest", item.map(ComposedItem::is_guest), Some(false))
     })
     .await;
     expect_reason(&reader, &by_stranger, &[&bob, &ada]).await;

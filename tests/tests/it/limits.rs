@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use hyper::Method;
 use roost_tests::{
-    Answer, Function, LocalCloud, PATIENCE, User, body_of, events, eventually, expect_equal,
-    in_parallel, keys,
+    Answer, Client, Function, LocalCloud, PATIENCE, User, body_of, events, eventually,
+    expect_equal, in_parallel, keys,
 };
 use serde_json::json;
 
@@ -148,17 +148,22 @@ async fn while_redis_is_gone_nobody_is_refused() {
     expect_second_read_refused(&user).await;
 }
 
-#[tokio::test]
-async fn a_page_that_costs_many_queries_costs_more_of_the_budget() {
-    let Some((cloud, _, cache)) = LocalCloud::with_stores(&[]).await else {
-        return;
-    };
-    let roost = cloud.client();
+/// A reader of so many people that a page below the list costs many queries, and the newest tweet.
+async fn given_reader_of_many(roost: &Client) -> (User, u64) {
     let reader = roost.sign_up("reader").await;
     let authors = roost.sign_up_many("autho", 65).await;
     in_parallel(4, authors.iter().map(|author| reader.follow(author))).await;
     in_parallel(4, authors.iter().map(|author| author.post("hello"))).await;
     let newest = reader.newest().await.data[0].id;
+    (reader, newest)
+}
+
+#[tokio::test]
+async fn a_page_that_costs_many_queries_costs_more_of_the_budget() {
+    let Some((cloud, _, cache)) = LocalCloud::with_stores(&[]).await else {
+        return;
+    };
+    let (reader, newest) = given_reader_of_many(cloud.client()).await;
     // Below all that the list keeps, every author is asked.
     let list = keys::home_timeline(reader.id);
     let _: String = cache.ask(&["LTRIM", &list, "0", "0"]).await;
@@ -185,12 +190,7 @@ async fn a_page_that_did_not_change_costs_what_finding_that_out_costs() {
     let Some((cloud, _, cache)) = LocalCloud::with_stores(&[]).await else {
         return;
     };
-    let roost = cloud.client();
-    let reader = roost.sign_up("reader").await;
-    let authors = roost.sign_up_many("autho", 65).await;
-    in_parallel(4, authors.iter().map(|author| reader.follow(author))).await;
-    in_parallel(4, authors.iter().map(|author| author.post("hello"))).await;
-    let newest = reader.newest().await.data[0].id;
+    let (reader, newest) = given_reader_of_many(cloud.client()).await;
     let path = format!("/v1/home_timeline?limit=5&cursor={newest}");
     let deep = reader.get(&path).await.expect(200);
     let tag = deep.headers["etag"].to_str().expect("a tag");

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hyper::Method;
 use roost_tests::{
-    Client, DynamoGate, Function, LocalCloud, PATIENCE, RedisProxy, Tweet, User, body_of, events,
-    eventually, expect_equal, expect_timeline, given_reader, in_parallel, keys, shown, stretched,
+    Client, ComposedPage, DynamoGate, Function, LocalCloud, PATIENCE, RedisProxy, Tweet, User,
+    body_of, events, eventually, expect_equal, expect_timeline, given_reader, in_parallel, keys,
+    shown, stretched,
 };
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// 2026-01-01 in milliseconds since 1970, and the bits of an id below its time.
@@ -16,47 +16,12 @@ const EPOCH_MS: u64 = 1_767_225_600_000;
 const TIME_SHIFT: u32 = 22;
 const HOUR_MS: u64 = 3_600_000;
 
-#[derive(Debug, Deserialize)]
-struct Page {
-    data: Vec<Item>,
-    meta: Meta,
-}
-
-#[derive(Debug, Deserialize)]
-struct Item {
-    #[serde(flatten)]
-    tweet: Tweet,
-    reason: Option<Value>,
-    explain: Option<Value>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Meta {
-    result_count: usize,
-    next_cursor: Option<String>,
-    complete: bool,
-}
-
-impl Page {
-    fn tweets(&self) -> Vec<Tweet> {
-        self.data.iter().map(|item| item.tweet.clone()).collect()
-    }
-
-    /// The tweets that the page says were missed.
-    fn missed(&self) -> Vec<u64> {
-        let missed = json!({ "type": "missed" });
-        let items = self.data.iter();
-        let items = items.filter(|item| item.reason.as_ref() == Some(&missed));
-        items.map(|item| item.tweet.id).collect()
-    }
-}
-
-async fn ranked(user: &User, limit: usize, cursor: Option<&str>) -> Page {
+async fn ranked(user: &User, limit: usize, cursor: Option<&str>) -> ComposedPage {
     let cursor = cursor.map_or_else(String::new, |cursor| format!("&cursor={cursor}"));
     let path = format!("/v1/home_timeline?order=ranked&explain=true&limit={limit}{cursor}");
     let answer = user.get(&path).await.expect(200);
     assert!(!answer.headers.contains_key("etag"));
-    let page: Page = answer.read();
+    let page: ComposedPage = answer.read();
     assert!(page.data.len() <= limit);
     assert_eq!(page.meta.result_count, page.data.len());
     let different: BTreeSet<u64> = page.data.iter().map(|item| item.tweet.id).collect();
@@ -302,7 +267,7 @@ async fn a_cursor_belongs_to_its_order_and_its_reader() {
     let answer = reader.get(&path("order=ranked&limit=1")).await.expect(200);
     let link = answer.headers["link"].to_str().expect("a link");
     let next = link.trim_start_matches('<').split('>').next();
-    let next: Page = reader.get(next.expect("a path")).await.expect(200).read();
+    let next: ComposedPage = reader.get(next.expect("a path")).await.expect(200).read();
     assert_eq!(next.data.len(), 1);
 }
 

@@ -1,4 +1,4 @@
-//! Who reads at which hour is noted once an hour, and a lost cache comes back for those who are likely to come, at a bounded
+//! That somebody reads is noted once an hour, and a lost cache comes back for those who are likely to come, at a bounded
 //! rate (I8, I11).
 
 use std::collections::{BTreeMap, BTreeSet};

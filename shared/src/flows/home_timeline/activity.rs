@@ -1,8 +1,9 @@
 //! Guests on a page: tweets of people whom the reader does not follow, with which people whom the reader follows did
 //! something lately.
 //!
-//! Those whose deeds are looked at are some people who posted last among those who are in the reader's list or pulled. What is
-//! not there in time is left out: a page does not depend on its guests, so it is not called incomplete without them.
+//! Nobody can look at what everybody did. So of the people in the reader's list, and of the celebrities, those who posted last
+//! are looked at. What does not come in time is left out: a page does not depend on its guests, so it is complete without
+//! them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
@@ -29,11 +30,11 @@ use crate::stores::tweets::NEWEST;
 /// So many guests are looked at for one page, before it is known which of them may be shown.
 const INVITED: usize = 40;
 
-/// How much longer it waits until it knows all about them.
-const HYDRATION: Duration = Duration::from_millis(500);
-
 /// How long a page waits for the deeds that bring its guests.
 const LATE: Duration = Duration::from_millis(700);
+
+/// How much longer it waits for the guests themselves.
+const HYDRATION: Duration = Duration::from_millis(500);
 
 /// Finds guests.
 pub struct Activity {

@@ -149,14 +149,18 @@ pub(super) fn page_below(
     let is_on_page = |entry: &&Entry| !more || oldest.is_none_or(|oldest| entry.tweet >= oldest);
     let on_page: Vec<Entry> = hydrated.alive.iter().filter(is_on_page).copied().collect();
     let tag = tag(me, last_read, &on_page, &hydrated.marks, more);
-    let reached = oldest.is_some_and(|oldest| oldest <= last_read);
     HomePage {
         more,
         tag,
-        caught_up: reached && below.is_none_or(|below| below > last_read),
+        caught_up: reaches(last_read, below, oldest),
         queries: walk.queries,
         ..HomePage::new(hydrated, walk.troubles)
     }
+}
+
+/// `true` if the page between these places is the first one that reaches what was read before.
+fn reaches(last_read: TweetId, below: Option<TweetId>, oldest: Option<TweetId>) -> bool {
+    oldest.is_some_and(|oldest| oldest <= last_read) && below.is_none_or(|below| below > last_read)
 }
 
 /// A page that is read on upwards.
@@ -183,11 +187,10 @@ pub(super) fn page_with_guests(
     walk: Walk<'_>,
 ) -> HomePage {
     let oldest = hydrated.tweets.last().map(|oldest| oldest.place.tweet);
-    let reached = oldest.is_some_and(|oldest| oldest <= walk.last_read);
     HomePage {
         more: next.is_some(),
         next,
-        caught_up: reached && below.is_none_or(|below| below > walk.last_read),
+        caught_up: reaches(walk.last_read, below, oldest),
         queries: walk.queries + queries,
         ..HomePage::new(hydrated, walk.troubles)
     }

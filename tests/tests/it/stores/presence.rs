@@ -1,4 +1,4 @@
-//! Who reads at which hour.
+//! The hours at which people read.
 
 use shared::domain::UserId;
 use shared::domain::presence::Place;
