@@ -12,6 +12,7 @@ pub mod entry;
 pub mod event;
 pub mod https_url;
 pub mod id;
+pub mod live;
 pub mod media;
 pub mod page;
 pub mod presence;
@@ -20,6 +21,7 @@ pub mod rank;
 pub mod reaction;
 pub mod relation;
 pub mod repeats;
+pub mod ticket;
 pub mod tier;
 pub mod timeline;
 pub mod tweet;
@@ -35,6 +37,7 @@ pub use page::{Cursor, FollowedPlace, FollowerPlace, IdList, PageSize, PeopleCur
 pub use range::FollowerRange;
 pub use reaction::{Reaction, ReactionState};
 pub use relation::Relation;
+pub use ticket::Ticket;
 pub use tier::Tier;
 pub use tweet::{ListedTweet, ReactionCounts, RepostedBy, SeenTweet, Tweet, TweetText};
 pub use user::{

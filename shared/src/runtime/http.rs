@@ -296,6 +296,7 @@ fn problem(error: &Error) -> HttpResponse {
         Error::Config { .. }
         | Error::Dynamo { .. }
         | Error::Kinesis { .. }
+        | Error::ApiGateway { .. }
         | Error::Redis(_)
         | Error::RedisDown
         | Error::Unreadable { .. }
