@@ -21,7 +21,7 @@ pub struct Endpoints {
     pub kinesis: Option<String>,
     pub redis: Option<String>,
     pub lambda: Option<String>,
-    /// Where WebSocket APIs listen, without the stage.
+    /// Where the WebSocket API listens, if not where the deployment says itself.
     pub websocket: Option<String>,
 }
 
@@ -77,7 +77,7 @@ impl Target {
                 kinesis: named("ROOST_KINESIS_URL"),
                 redis: named("ROOST_REDIS_URL"),
                 lambda: None,
-                websocket: None,
+                websocket: named("ROOST_LIVE_URL"),
             },
             stack: named("ROOST_STACK").unwrap_or_else(|| "roost".to_owned()),
             log: None,
