@@ -10,6 +10,8 @@ pub(crate) struct ListBlocks {
 }
 
 impl http::Handler for ListBlocks {
+    const PARAMETERS: &[&str] = &["limit", "cursor"];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             relations: Relations::new(roost)?,

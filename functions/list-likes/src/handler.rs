@@ -11,6 +11,8 @@ pub(crate) struct ListLikes {
 }
 
 impl http::Handler for ListLikes {
+    const PARAMETERS: &[&str] = &["limit", "cursor"];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             reactions: Reactions::new(roost)?,
@@ -21,7 +23,7 @@ impl http::Handler for ListLikes {
     /// The newest like comes first. A page may be shorter than asked for, because deleted tweets are left out.
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let size = http::page_size(request)?;
-        let from = http::query(request, "cursor").map(parse).transpose()?;
+        let from = http::parameter(request, "cursor", parse)?;
         let likes = self.reactions.liked_by(me, from, size.get()).await?;
         let found = self.lookup.list_entries(me, &likes.tweets).await?;
         let page = Page::new(found.tweets, likes.next.map(write));
@@ -45,9 +47,7 @@ fn parse(text: &str) -> Result<LikeCursor> {
     });
     // What it was written as; there are other ways to write a number.
     let cursor = cursor.filter(|cursor| write(*cursor) == text);
-    cursor.ok_or_else(|| {
-        Error::Malformed("a cursor is the next_cursor of the page before".to_owned())
-    })
+    cursor.ok_or(Error::ForeignCursor)
 }
 
 #[cfg(test)]

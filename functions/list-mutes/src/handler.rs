@@ -10,6 +10,8 @@ pub(crate) struct ListMutes {
 }
 
 impl http::Handler for ListMutes {
+    const PARAMETERS: &[&str] = &["limit", "cursor"];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             relations: Relations::new(roost)?,

@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::http::{self, HttpResponse, Page, Request};
+use crate::Result;
 use crate::domain::relation::RelationCursor;
 use crate::domain::{PeopleCursor, Relation, Relationship, User, UserId};
 use crate::flows::relationships::Relationships;
 use crate::platform::Roost;
 use crate::stores::{Relations, Users};
-use crate::{Error, Result};
 
 /// A user, and what the caller is to them.
 #[derive(Serialize)]
@@ -32,8 +32,9 @@ impl Expansion {
         match http::query(request, "expand") {
             None => Ok(Self::default()),
             Some("relationship") => Ok(Self { relationship: true }),
-            Some(_) => Err(Error::Malformed(
-                "expand is relationship, or not there".to_owned(),
+            Some(_) => Err(http::wrong_parameter(
+                "expand",
+                "expand is relationship, or not there",
             )),
         }
     }
@@ -134,9 +135,9 @@ pub async fn related(
     request: &Request,
 ) -> Result<HttpResponse> {
     let size = http::page_size(request)?.get();
-    let after = http::cursor_text(request)
-        .map(|text| RelationCursor::parse(relation, text))
-        .transpose()?;
+    let after = http::parameter(request, "cursor", |text| {
+        RelationCursor::parse(relation, text)
+    })?;
     let page = relations.page(relation, me, after, size).await?;
     let next_cursor = page.next.map(|next| next.to_string());
     http::ok(&Page::new(users.list(&page.ids).await?, next_cursor))
