@@ -22,6 +22,7 @@ pub mod rank;
 pub mod reaction;
 pub mod relation;
 pub mod repeats;
+pub mod seal;
 mod text;
 pub mod tier;
 pub mod timeline;

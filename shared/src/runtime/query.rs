@@ -7,7 +7,8 @@ use lambda_http::RequestExt;
 use lambda_http::http::header;
 
 use super::http::Request;
-use crate::domain::{Cursor, IdList, KnownTags, PageSize, PeopleCursor, TweetId};
+use crate::domain::seal::unseal;
+use crate::domain::{Cursor, IdList, KnownTags, PageSize, TweetId, UserId};
 use crate::{Error, Mistake, Result};
 
 /// The parameter that may be given several times: its values are a list.
@@ -125,9 +126,13 @@ pub fn cursor_text(request: &Request) -> Option<&str> {
     query(request, "cursor")
 }
 
-/// `cursor` of the query, in a list of people.
-pub fn people_cursor<C: PeopleCursor>(request: &Request) -> Result<Option<C>> {
-    parameter(request, "cursor", C::parse)
+/// `cursor` of the query, in a list that belongs to one person: somebody else's is refused.
+pub fn list_cursor<C>(
+    request: &Request,
+    owner: UserId,
+    parse: impl FnOnce(&str) -> Result<C>,
+) -> Result<Option<C>> {
+    parameter(request, "cursor", |text| parse(unseal(owner, text)?))
 }
 
 /// The tags of what the client has already. Not of the query, but asked for as one asks for a page.
