@@ -6,12 +6,15 @@
 //! - [`socket::serve`] for what happens on a WebSocket ([`socket::serve_authorizer`] for who may open one).
 
 pub mod batch;
+pub mod body;
 pub mod http;
 pub mod people;
+pub mod problem;
 pub mod schedule;
 pub mod socket;
 
 mod guard;
+mod query;
 
 /// How a function's `main` ends: never, unless it cannot start.
 pub type Exit = Result<(), lambda_runtime::Error>;
