@@ -43,6 +43,10 @@ use crate::template::WebSocketApi;
 const MAX_FRAME_BYTES: usize = 32 * 1024;
 const MAX_MESSAGE_BYTES: usize = 128 * 1024;
 
+/// The routes that API Gateway itself calls.
+const CONNECT: &str = "$connect";
+const DISCONNECT: &str = "$disconnect";
+
 /// How long a connection may last.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
@@ -116,21 +120,26 @@ async fn open_now(
     let path = request.uri().path();
     let stage = path.strip_prefix('/').unwrap_or(path);
     if stage.strip_suffix('/').unwrap_or(stage) != gateway.stage {
+        let why = format!("the path is not /{}", gateway.stage);
+        tell(CONNECT, StatusCode::FORBIDDEN, started, None, Some(why));
         return message(StatusCode::FORBIDDEN, "Forbidden");
     }
     let Some(handshake) = Handshake::read(&mut request) else {
+        let why = Some("the request does not ask for a WebSocket".to_owned());
+        tell(CONNECT, StatusCode::UPGRADE_REQUIRED, started, None, why);
         return message(StatusCode::UPGRADE_REQUIRED, "Upgrade Required");
     };
     let (parts, _) = request.into_parts();
     let (connection, outbox) = match gateway.admit(&parts, peer).await {
         Ok(admitted) => admitted,
         Err(refusal) => {
-            tell("$connect", refusal.status, started, None, None);
+            let why = Some(refusal.why.clone());
+            tell(CONNECT, refusal.status, started, None, why);
             return refusal.into_response();
         }
     };
     let status = StatusCode::SWITCHING_PROTOCOLS;
-    tell("$connect", status, started, connection.principal(), None);
+    tell(CONNECT, status, started, connection.principal(), None);
     // From here on functions may send to it. What they send before the socket is there waits in the outbox.
     let connection = Arc::new(connection);
     gateway.connections.add(Arc::clone(&connection));
@@ -148,6 +157,8 @@ struct Refusal {
     status: StatusCode,
     connection_id: String,
     request_id: String,
+    /// For the terminal. The client learns no more than the status says.
+    why: String,
 }
 
 /// A connection, and what is to be sent on it.
@@ -170,24 +181,29 @@ impl WebSocketGateway {
         let (mut connection, outbox) = Connection::new(random_id(), client, Utc::now());
         if let Some(authorizer) = &self.authorizer {
             let event = event::authorize(request, &connection, &self.stage);
-            let told = if authorizer.can_be_asked(request) {
-                authorizer.ask(&event, &self.stage).await
-            } else {
-                Err(StatusCode::UNAUTHORIZED)
+            if let Some(source) = authorizer.missing(request) {
+                let why = format!("{source} is missing");
+                let status = StatusCode::UNAUTHORIZED;
+                return Err(Refusal::new(status, &connection, &event, why));
+            }
+            let refuse = |status| {
+                let why = "the authorizer refused".to_owned();
+                Refusal::new(status, &connection, &event, why)
             };
-            let refuse = |status| Refusal::new(status, &connection, &event);
+            let told = authorizer.ask(&event, &self.stage).await;
             connection.client.authorizer = Some(told.map_err(refuse)?);
         }
-        if let Some(route) = self.routes.get("$connect") {
+        if let Some(route) = self.routes.get(CONNECT) {
             let event = event::connect(request, &connection, &self.stage);
-            let answer = invoke(&route.function, &event, route.timeout, "$connect").await;
+            let answer = invoke(&route.function, &event, route.timeout, CONNECT).await;
             let status = match answer {
                 Ok((status, _)) => StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY),
                 Err(Failure::TimedOut) => StatusCode::GATEWAY_TIMEOUT,
                 Err(Failure::Failed(_)) => StatusCode::BAD_GATEWAY,
             };
             if !status.is_success() {
-                return Err(Refusal::new(status, &connection, &event));
+                let why = "$connect refused".to_owned();
+                return Err(Refusal::new(status, &connection, &event, why));
             }
         }
         Ok((connection, outbox))
@@ -232,9 +248,9 @@ impl WebSocketGateway {
     async fn disconnect(&self, connection: &Connection, end: &End) {
         let started = Instant::now();
         let mut status = StatusCode::OK;
-        if let Some(route) = self.routes.get("$disconnect") {
+        if let Some(route) = self.routes.get(DISCONNECT) {
             let event = event::disconnect(end, connection, &self.stage);
-            let answer = invoke(&route.function, &event, route.timeout, "$disconnect").await;
+            let answer = invoke(&route.function, &event, route.timeout, DISCONNECT).await;
             status = answer
                 .ok()
                 .and_then(|(status, _)| StatusCode::from_u16(status).ok())
@@ -242,7 +258,7 @@ impl WebSocketGateway {
         }
         let why = format!("{} {}", end.code, end.reason);
         tell(
-            "$disconnect",
+            DISCONNECT,
             status,
             started,
             connection.principal(),
@@ -252,11 +268,12 @@ impl WebSocketGateway {
 }
 
 impl Refusal {
-    fn new(status: StatusCode, connection: &Connection, event: &event::Event) -> Self {
+    fn new(status: StatusCode, connection: &Connection, event: &event::Event, why: String) -> Self {
         Self {
             status,
             connection_id: connection.id.clone(),
             request_id: event.request_id.clone(),
+            why,
         }
     }
 }

@@ -81,7 +81,7 @@ async fn converse(
             if sink.send(Message::Text(text)).await.is_err() {
                 break;
             }
-            connection.is_active();
+            connection.note_activity();
         }
         Ended::Lost
     };
@@ -102,7 +102,7 @@ async fn read(
     inbox: mpsc::Sender<Utf8Bytes>,
 ) -> Ended {
     while let Some(frame) = stream.next().await {
-        connection.is_active();
+        connection.note_activity();
         let text = match frame {
             Ok(Message::Text(text)) => text,
             Ok(Message::Binary(bytes)) => match Utf8Bytes::try_from(bytes) {

@@ -32,11 +32,11 @@ Resources:
   LiveReplies:
     Type: AWS::ApiGatewayV2::RouteResponse
     Properties: { ApiId: !Ref LiveApi, RouteId: !Ref LiveApiDefaultRoute, RouteResponseKey: $default }
-  Authorize: { Type: AWS::Serverless::Function, Properties: { Timeout: 20 } }
-  Connect: { Type: AWS::Serverless::Function, Properties: { Timeout: 20 } }
-  Disconnect: { Type: AWS::Serverless::Function, Properties: { Timeout: 20 } }
-  Messages: { Type: AWS::Serverless::Function, Properties: { Timeout: 20 } }
-  Quiet: { Type: AWS::Serverless::Function, Properties: { Timeout: 20 } }
+  Authorize: { Type: AWS::Serverless::Function, Properties: { Timeout: 20, ReservedConcurrentExecutions: 2 } }
+  Connect: { Type: AWS::Serverless::Function, Properties: { Timeout: 20, ReservedConcurrentExecutions: 2 } }
+  Disconnect: { Type: AWS::Serverless::Function, Properties: { Timeout: 20, ReservedConcurrentExecutions: 2 } }
+  Messages: { Type: AWS::Serverless::Function, Properties: { Timeout: 20, ReservedConcurrentExecutions: 2 } }
+  Quiet: { Type: AWS::Serverless::Function, Properties: { Timeout: 20, ReservedConcurrentExecutions: 2 } }
 "#;
 
 /// Longer than anything here takes, also on a machine with much else to do.
@@ -292,6 +292,8 @@ async fn a_function_sends_to_a_connection_looks_at_it_and_ends_it() {
     let (mut socket, id) = api.alice().await;
     assert_eq!(api.send(&id, b"news").await, 200);
     assert_eq!(hear(&mut socket).await, "news");
+    assert_eq!(api.send(&id, b"not \xff UTF-8").await, 200);
+    assert_eq!(hear(&mut socket).await, "not \u{fffd} UTF-8");
 
     let seen = api.manage("GET", &id, b"", Some(ACCESS_KEY)).await;
     assert_eq!(status_of(&seen), 200);
