@@ -84,13 +84,13 @@ impl WebSocketGateway {
 }
 
 /// Without an API in the template, there is nothing at the port.
-pub(crate) async fn serve(listener: TcpListener, gateway: Option<WebSocketGateway>) {
+pub(crate) async fn serve(listener: TcpListener, gateway: Option<Arc<WebSocketGateway>>) {
     let router = match gateway {
         None => Router::new(),
         Some(gateway) => Router::new()
             .route("/{stage}/@connections/{id}", any(management::manage))
             .fallback(open)
-            .with_state(Arc::new(gateway)),
+            .with_state(gateway),
     };
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     if let Err(error) = axum::serve(without_delay(listener), service).await {

@@ -24,7 +24,7 @@ const INBOX_MESSAGES: usize = 16;
 /// Per connection, and there may be thousands: most messages are short.
 const BUFFER_BYTES: usize = 4 * 1024;
 /// How long the client may take to say goodbye.
-const GOODBYE: Duration = Duration::from_secs(1);
+const GOODBYE: Duration = Duration::from_secs(2);
 
 /// Who ended a connection.
 #[derive(Debug)]
