@@ -197,10 +197,14 @@ impl WebSocketGateway {
             let event = event::connect(request, &connection, &self.stage);
             let answer = invoke(&route.function, &event, route.timeout, CONNECT).await;
             let status = match answer {
-                Ok((status, _)) => StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY),
-                Err(Failure::TimedOut) => StatusCode::GATEWAY_TIMEOUT,
-                Err(Failure::Failed(_)) => StatusCode::BAD_GATEWAY,
+                Ok((status, _)) => StatusCode::from_u16(status).ok(),
+                Err(Failure::TimedOut) => Some(StatusCode::GATEWAY_TIMEOUT),
+                Err(Failure::Failed(_)) => None,
             };
+            // A status below 200 would leave the client waiting for another one.
+            let status = status
+                .filter(|status| !status.is_informational())
+                .unwrap_or(StatusCode::BAD_GATEWAY);
             if !status.is_success() {
                 let why = "$connect refused".to_owned();
                 return Err(Refusal::new(status, &connection, &event, why));
@@ -214,10 +218,9 @@ impl WebSocketGateway {
         let started = Instant::now();
         let caller = connection.principal();
         let Some((key, route)) = self.routes.select(text) else {
-            let event = event::message("$default", "", connection, &self.stage);
             tell("no route", StatusCode::FORBIDDEN, started, caller, None);
             // A client that is gone does not need the answer. The same below.
-            let _ = connection.send(error("Forbidden", &connection.id, &event.request_id));
+            let _ = connection.send(error("Forbidden", &connection.id, &random_id()));
             return;
         };
         let event = event::message(key, text, connection, &self.stage);
@@ -256,7 +259,8 @@ impl WebSocketGateway {
                 .and_then(|(status, _)| StatusCode::from_u16(status).ok())
                 .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         }
-        let why = format!("{} {}", end.code, end.reason);
+        // Without the reason, which may be the client's own words.
+        let why = format!("closed with {}", end.code);
         tell(
             DISCONNECT,
             status,

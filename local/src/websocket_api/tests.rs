@@ -240,6 +240,7 @@ async fn a_client_that_may_not_connect_learns_it_from_the_status() {
         ("/live?ticket=broken", 500, "Internal server error"),
         ("/live?ticket=a&status=429", 429, "Too Many Requests"),
         ("/live?ticket=a&status=fail", 502, "Internal server error"),
+        ("/live?ticket=a&status=101", 502, "Internal server error"),
         ("/other?ticket=a", 403, "Forbidden"),
         ("/?ticket=a", 403, "Forbidden"),
         ("/live/more?ticket=a", 403, "Forbidden"),
