@@ -133,7 +133,7 @@ async fn operate(
     let sockets = stack
         .websocket_api
         .as_ref()
-        .map(|api| WebSocketGateway::new(api, &lambda));
+        .map(|api| Arc::new(WebSocketGateway::new(api, &lambda)));
     tokio::spawn(websocket_api::serve(listeners.websocket, sockets));
     start_event_sources(&stack, &lambda, &dynamodb, &kinesis, &config.state)?;
     write_state(&config.state, urls, &stack, &environment)?;

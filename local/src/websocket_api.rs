@@ -43,6 +43,10 @@ use crate::template::WebSocketApi;
 const MAX_FRAME_BYTES: usize = 32 * 1024;
 const MAX_MESSAGE_BYTES: usize = 128 * 1024;
 
+/// The routes that API Gateway itself calls.
+const CONNECT: &str = "$connect";
+const DISCONNECT: &str = "$disconnect";
+
 /// How long a connection may last.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
@@ -80,13 +84,13 @@ impl WebSocketGateway {
 }
 
 /// Without an API in the template, there is nothing at the port.
-pub(crate) async fn serve(listener: TcpListener, gateway: Option<WebSocketGateway>) {
+pub(crate) async fn serve(listener: TcpListener, gateway: Option<Arc<WebSocketGateway>>) {
     let router = match gateway {
         None => Router::new(),
         Some(gateway) => Router::new()
             .route("/{stage}/@connections/{id}", any(management::manage))
             .fallback(open)
-            .with_state(Arc::new(gateway)),
+            .with_state(gateway),
     };
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     if let Err(error) = axum::serve(without_delay(listener), service).await {
@@ -116,21 +120,26 @@ async fn open_now(
     let path = request.uri().path();
     let stage = path.strip_prefix('/').unwrap_or(path);
     if stage.strip_suffix('/').unwrap_or(stage) != gateway.stage {
+        let why = format!("the path is not /{}", gateway.stage);
+        tell(CONNECT, StatusCode::FORBIDDEN, started, None, Some(why));
         return message(StatusCode::FORBIDDEN, "Forbidden");
     }
     let Some(handshake) = Handshake::read(&mut request) else {
+        let why = Some("the request does not ask for a WebSocket".to_owned());
+        tell(CONNECT, StatusCode::UPGRADE_REQUIRED, started, None, why);
         return message(StatusCode::UPGRADE_REQUIRED, "Upgrade Required");
     };
     let (parts, _) = request.into_parts();
     let (connection, outbox) = match gateway.admit(&parts, peer).await {
         Ok(admitted) => admitted,
         Err(refusal) => {
-            tell("$connect", refusal.status, started, None, None);
+            let why = Some(refusal.why.clone());
+            tell(CONNECT, refusal.status, started, None, why);
             return refusal.into_response();
         }
     };
     let status = StatusCode::SWITCHING_PROTOCOLS;
-    tell("$connect", status, started, connection.principal(), None);
+    tell(CONNECT, status, started, connection.principal(), None);
     // From here on functions may send to it. What they send before the socket is there waits in the outbox.
     let connection = Arc::new(connection);
     gateway.connections.add(Arc::clone(&connection));
@@ -148,6 +157,8 @@ struct Refusal {
     status: StatusCode,
     connection_id: String,
     request_id: String,
+    /// For the terminal. The client learns no more than the status says.
+    why: String,
 }
 
 /// A connection, and what is to be sent on it.
@@ -170,24 +181,33 @@ impl WebSocketGateway {
         let (mut connection, outbox) = Connection::new(random_id(), client, Utc::now());
         if let Some(authorizer) = &self.authorizer {
             let event = event::authorize(request, &connection, &self.stage);
-            let told = if authorizer.can_be_asked(request) {
-                authorizer.ask(&event, &self.stage).await
-            } else {
-                Err(StatusCode::UNAUTHORIZED)
+            if let Some(source) = authorizer.missing(request) {
+                let why = format!("{source} is missing");
+                let status = StatusCode::UNAUTHORIZED;
+                return Err(Refusal::new(status, &connection, &event, why));
+            }
+            let refuse = |status| {
+                let why = "the authorizer refused".to_owned();
+                Refusal::new(status, &connection, &event, why)
             };
-            let refuse = |status| Refusal::new(status, &connection, &event);
+            let told = authorizer.ask(&event, &self.stage).await;
             connection.client.authorizer = Some(told.map_err(refuse)?);
         }
-        if let Some(route) = self.routes.get("$connect") {
+        if let Some(route) = self.routes.get(CONNECT) {
             let event = event::connect(request, &connection, &self.stage);
-            let answer = invoke(&route.function, &event, route.timeout, "$connect").await;
+            let answer = invoke(&route.function, &event, route.timeout, CONNECT).await;
             let status = match answer {
-                Ok((status, _)) => StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY),
-                Err(Failure::TimedOut) => StatusCode::GATEWAY_TIMEOUT,
-                Err(Failure::Failed(_)) => StatusCode::BAD_GATEWAY,
+                Ok((status, _)) => StatusCode::from_u16(status).ok(),
+                Err(Failure::TimedOut) => Some(StatusCode::GATEWAY_TIMEOUT),
+                Err(Failure::Failed(_)) => None,
             };
+            // A status below 200 would leave the client waiting for another one.
+            let status = status
+                .filter(|status| !status.is_informational())
+                .unwrap_or(StatusCode::BAD_GATEWAY);
             if !status.is_success() {
-                return Err(Refusal::new(status, &connection, &event));
+                let why = "$connect refused".to_owned();
+                return Err(Refusal::new(status, &connection, &event, why));
             }
         }
         Ok((connection, outbox))
@@ -198,10 +218,9 @@ impl WebSocketGateway {
         let started = Instant::now();
         let caller = connection.principal();
         let Some((key, route)) = self.routes.select(text) else {
-            let event = event::message("$default", "", connection, &self.stage);
             tell("no route", StatusCode::FORBIDDEN, started, caller, None);
             // A client that is gone does not need the answer. The same below.
-            let _ = connection.send(error("Forbidden", &connection.id, &event.request_id));
+            let _ = connection.send(error("Forbidden", &connection.id, &random_id()));
             return;
         };
         let event = event::message(key, text, connection, &self.stage);
@@ -232,17 +251,18 @@ impl WebSocketGateway {
     async fn disconnect(&self, connection: &Connection, end: &End) {
         let started = Instant::now();
         let mut status = StatusCode::OK;
-        if let Some(route) = self.routes.get("$disconnect") {
+        if let Some(route) = self.routes.get(DISCONNECT) {
             let event = event::disconnect(end, connection, &self.stage);
-            let answer = invoke(&route.function, &event, route.timeout, "$disconnect").await;
+            let answer = invoke(&route.function, &event, route.timeout, DISCONNECT).await;
             status = answer
                 .ok()
                 .and_then(|(status, _)| StatusCode::from_u16(status).ok())
                 .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         }
-        let why = format!("{} {}", end.code, end.reason);
+        // Without the reason, which may be the client's own words.
+        let why = format!("closed with {}", end.code);
         tell(
-            "$disconnect",
+            DISCONNECT,
             status,
             started,
             connection.principal(),
@@ -252,11 +272,12 @@ impl WebSocketGateway {
 }
 
 impl Refusal {
-    fn new(status: StatusCode, connection: &Connection, event: &event::Event) -> Self {
+    fn new(status: StatusCode, connection: &Connection, event: &event::Event, why: String) -> Self {
         Self {
             status,
             connection_id: connection.id.clone(),
             request_id: event.request_id.clone(),
+            why,
         }
     }
 }

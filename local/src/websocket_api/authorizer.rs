@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use serde_json::{Map, Value, json};
 
+use super::CONNECT;
 use super::event::{Event, method_arn, query_pairs};
 use super::routes::{Failure, run};
 use crate::lambda::{Function, Lambda};
@@ -30,10 +31,11 @@ impl Authorizer {
         })
     }
 
-    /// Whether the request has all that the authorizer needs. If not, it is not even asked.
-    pub(super) fn can_be_asked(&self, request: &Parts) -> bool {
+    /// What the request lacks. The authorizer is asked only if there is nothing.
+    pub(super) fn missing(&self, request: &Parts) -> Option<&str> {
         let mut sources = self.identity_sources.iter();
-        sources.all(|source| has_identity(source, request))
+        let missing = sources.find(|source| !has_identity(source, request));
+        missing.map(String::as_str)
     }
 
     /// What functions are told about the client, or the status of the refusal.
@@ -42,7 +44,7 @@ impl Authorizer {
         event: &Event,
         stage: &str,
     ) -> Result<Map<String, Value>, StatusCode> {
-        match run(&self.function, event, LIMIT, "$connect").await {
+        match run(&self.function, event, LIMIT, CONNECT).await {
             Ok(answer) => verdict(&answer, &method_arn(stage)),
             // The way that AWS documents to say 401.
             Err(Failure::Failed(message)) if message == "Unauthorized" => {

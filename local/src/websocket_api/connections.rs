@@ -124,7 +124,7 @@ impl Connection {
     }
 
     /// There was a frame, in or out.
-    pub(super) fn is_active(&self) {
+    pub(super) fn note_activity(&self) {
         let after = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.active_after_ms.store(after, Ordering::Relaxed);
     }
@@ -233,7 +233,7 @@ mod tests {
         let idle = connection.idle_for(limit);
         let active = async {
             tokio::time::sleep(Duration::from_millis(50)).await;
-            connection.is_active();
+            connection.note_activity();
         };
         tokio::join!(idle, active);
         assert!(started.elapsed() >= Duration::from_millis(125));

@@ -7,6 +7,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 
 use super::connections::{Connection, End, random_id};
+use super::{CONNECT, DISCONNECT};
 use crate::template::{ACCOUNT, REGION};
 
 /// The id of the API: what `!Ref` of it gives.
@@ -32,7 +33,7 @@ pub(super) fn authorize(request: &Parts, connection: &Connection, stage: &str) -
 
 /// Somebody wants to connect.
 pub(super) fn connect(request: &Parts, connection: &Connection, stage: &str) -> Event {
-    let mut event = event("$connect", "CONNECT", connection, stage);
+    let mut event = event(CONNECT, "CONNECT", connection, stage);
     let (headers, all_headers) = headers(&request.headers);
     event.value["headers"] = headers;
     event.value["multiValueHeaders"] = all_headers;
@@ -53,7 +54,7 @@ pub(super) fn message(route_key: &str, body: &str, connection: &Connection, stag
 
 /// A connection has ended.
 pub(super) fn disconnect(end: &End, connection: &Connection, stage: &str) -> Event {
-    let mut event = event("$disconnect", "DISCONNECT", connection, stage);
+    let mut event = event(DISCONNECT, "DISCONNECT", connection, stage);
     event.value["requestContext"]["disconnectStatusCode"] = json!(end.code);
     event.value["requestContext"]["disconnectReason"] = json!(end.reason);
     event.value["headers"] = json!({ "Host": connection.client.domain });
@@ -63,7 +64,7 @@ pub(super) fn disconnect(end: &End, connection: &Connection, stage: &str) -> Eve
 
 /// What a policy of the authorizer must allow.
 pub(super) fn method_arn(stage: &str) -> String {
-    format!("arn:aws:execute-api:{REGION}:{ACCOUNT}:{API}/{stage}/$connect")
+    format!("arn:aws:execute-api:{REGION}:{ACCOUNT}:{API}/{stage}/{CONNECT}")
 }
 
 /// What all events have.

@@ -13,6 +13,12 @@ address = urllib.parse.urlsplit(os.environ["AWS_LAMBDA_RUNTIME_API"])
 runtime = f"{address.path}/2018-06-01/runtime/invocation"
 
 
+def note(name, context):
+    """Leaves a context where the test looks."""
+    with open(f"{os.environ['FOLDER']}/{name}", "w") as file:
+        json.dump(context, file)
+
+
 def authorize(event):
     ticket = event["queryStringParameters"]["ticket"]
     if ticket == "broken":
@@ -35,13 +41,15 @@ def connect(event):
     status = event["queryStringParameters"].get("status", "200")
     if status == "fail":
         raise ValueError("no such table")
+    if status == "slow":
+        note("connecting", event["requestContext"])
+        time.sleep(0.5)
+        return {"statusCode": 200}
     return {"statusCode": int(status)}
 
 
 def disconnect(event):
-    context = event["requestContext"]
-    with open(f"{os.environ['FOLDER']}/{context['connectionId']}", "w") as file:
-        json.dump(context, file)
+    note(event["requestContext"]["connectionId"], event["requestContext"])
     return {"statusCode": 200}
 
 

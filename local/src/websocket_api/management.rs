@@ -69,15 +69,8 @@ async fn post(connection: &Connection, request: Request) -> Result<Response, Gon
         let message = "Message too long";
         return Ok(refusal(status, "PayloadTooLargeException", message));
     };
-    let Ok(text) = std::str::from_utf8(&body) else {
-        let message = "The message is not UTF-8";
-        return Ok(refusal(
-            StatusCode::BAD_REQUEST,
-            "BadRequestException",
-            message,
-        ));
-    };
-    connection.send(text)?;
+    // Frames are texts: what is not UTF-8 is replaced by U+FFFD, as API Gateway does.
+    connection.send(String::from_utf8_lossy(&body).into_owned())?;
     Ok(StatusCode::OK.into_response())
 }
 

@@ -8,6 +8,7 @@ use axum::body::Bytes;
 use serde_json::Value;
 
 use super::event::Event;
+use super::{CONNECT, DISCONNECT};
 use crate::lambda::{Function, InvokeError, Lambda};
 use crate::output::complain;
 use crate::template::WebSocketApi;
@@ -15,7 +16,7 @@ use crate::template::WebSocketApi;
 /// The route of messages that no other route is for.
 const DEFAULT: &str = "$default";
 /// Only API Gateway itself calls these, whatever a message says.
-const NOT_FOR_MESSAGES: [&str; 2] = ["$connect", "$disconnect"];
+const NOT_FOR_MESSAGES: [&str; 2] = [CONNECT, DISCONNECT];
 
 pub(super) struct Routes {
     /// Where the route key is in a message: `type`, or `a.b` for a field of a field.
@@ -107,8 +108,8 @@ pub(super) async fn run(
     route_key: &str,
 ) -> Result<Value, Failure> {
     let payload = Bytes::from(event.value.to_string());
-    // The limit counts for the wait for a sandbox too.
-    let answer = tokio::time::timeout(limit, function.invoke(payload, None)).await;
+    // The limit counts for the wait for a sandbox too, and who is not waited for any more leaves the queue.
+    let answer = tokio::time::timeout(limit, function.invoke(payload, Some(limit))).await;
     let failure = match answer {
         Ok(Ok(answer)) => match serde_json::from_slice(&answer) {
             Ok(answer) => return Ok(answer),

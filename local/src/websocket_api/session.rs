@@ -24,7 +24,7 @@ const INBOX_MESSAGES: usize = 16;
 /// Per connection, and there may be thousands: most messages are short.
 const BUFFER_BYTES: usize = 4 * 1024;
 /// How long the client may take to say goodbye.
-const GOODBYE: Duration = Duration::from_secs(1);
+const GOODBYE: Duration = Duration::from_secs(2);
 
 /// Who ended a connection.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ async fn converse(
             if sink.send(Message::Text(text)).await.is_err() {
                 break;
             }
-            connection.is_active();
+            connection.note_activity();
         }
         Ended::Lost
     };
@@ -102,7 +102,7 @@ async fn read(
     inbox: mpsc::Sender<Utf8Bytes>,
 ) -> Ended {
     while let Some(frame) = stream.next().await {
-        connection.is_active();
+        connection.note_activity();
         let text = match frame {
             Ok(Message::Text(text)) => text,
             Ok(Message::Binary(bytes)) => match Utf8Bytes::try_from(bytes) {

@@ -32,11 +32,11 @@ Resources:
   LiveReplies:
     Type: AWS::ApiGatewayV2::RouteResponse
     Properties: { ApiId: !Ref LiveApi, RouteId: !Ref LiveApiDefaultRoute, RouteResponseKey: $default }
-  Authorize: { Type: AWS::Serverless::Function, Properties: { Timeout: 20 } }
-  Connect: { Type: AWS::Serverless::Function, Properties: { Timeout: 20 } }
-  Disconnect: { Type: AWS::Serverless::Function, Properties: { Timeout: 20 } }
-  Messages: { Type: AWS::Serverless::Function, Properties: { Timeout: 20 } }
-  Quiet: { Type: AWS::Serverless::Function, Properties: { Timeout: 20 } }
+  Authorize: { Type: AWS::Serverless::Function, Properties: { Timeout: 20, ReservedConcurrentExecutions: 2 } }
+  Connect: { Type: AWS::Serverless::Function, Properties: { Timeout: 20, ReservedConcurrentExecutions: 2 } }
+  Disconnect: { Type: AWS::Serverless::Function, Properties: { Timeout: 20, ReservedConcurrentExecutions: 2 } }
+  Messages: { Type: AWS::Serverless::Function, Properties: { Timeout: 20, ReservedConcurrentExecutions: 2 } }
+  Quiet: { Type: AWS::Serverless::Function, Properties: { Timeout: 20, ReservedConcurrentExecutions: 2 } }
 "#;
 
 /// Longer than anything here takes, also on a machine with much else to do.
@@ -49,6 +49,7 @@ struct Api {
     address: SocketAddr,
     folder: PathBuf,
     lambda: Lambda,
+    gateway: Arc<WebSocketGateway>,
 }
 
 impl Api {
@@ -85,11 +86,13 @@ impl Api {
         gateway.limits = limits;
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("it listens");
-        tokio::spawn(serve(listener, Some(gateway)));
+        let gateway = Arc::new(gateway);
+        tokio::spawn(serve(listener, Some(Arc::clone(&gateway))));
         Self {
             address,
             folder,
             lambda,
+            gateway,
         }
     }
 
@@ -143,9 +146,14 @@ impl Api {
 
     /// What `$disconnect` was told of a connection.
     async fn disconnected(&self, id: &str) -> Value {
+        self.noted(id).await
+    }
+
+    /// What a function was told, once it has noted it.
+    async fn noted(&self, name: &str) -> Value {
         let told = async {
             loop {
-                if let Some(context) = read_json(&self.folder.join(id)) {
+                if let Some(context) = read_json(&self.folder.join(name)) {
                     return context;
                 }
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -232,6 +240,7 @@ async fn a_client_that_may_not_connect_learns_it_from_the_status() {
         ("/live?ticket=broken", 500, "Internal server error"),
         ("/live?ticket=a&status=429", 429, "Too Many Requests"),
         ("/live?ticket=a&status=fail", 502, "Internal server error"),
+        ("/live?ticket=a&status=101", 502, "Internal server error"),
         ("/other?ticket=a", 403, "Forbidden"),
         ("/?ticket=a", 403, "Forbidden"),
         ("/live/more?ticket=a", 403, "Forbidden"),
@@ -256,6 +265,9 @@ async fn messages_are_answered_in_their_order_and_only_on_routes_that_answer() {
     assert_eq!(hear(&mut socket).await, "slow");
     assert_eq!(hear(&mut socket).await, r#"{"type":"ping"}"#);
     assert_eq!(hear(&mut socket).await, "last");
+    // A client cannot pretend that it connects once more.
+    let pretended = r#"{"type":"$connect"}"#;
+    assert_eq!(ask(&mut socket, pretended).await, pretended);
     api.stop().await;
 }
 
@@ -292,6 +304,8 @@ async fn a_function_sends_to_a_connection_looks_at_it_and_ends_it() {
     let (mut socket, id) = api.alice().await;
     assert_eq!(api.send(&id, b"news").await, 200);
     assert_eq!(hear(&mut socket).await, "news");
+    assert_eq!(api.send(&id, b"not \xff UTF-8").await, 200);
+    assert_eq!(hear(&mut socket).await, "not \u{fffd} UTF-8");
 
     let seen = api.manage("GET", &id, b"", Some(ACCESS_KEY)).await;
     assert_eq!(status_of(&seen), 200);
@@ -299,10 +313,8 @@ async fn a_function_sends_to_a_connection_looks_at_it_and_ends_it() {
         assert!(seen.contains(field), "{field} is not in {seen}");
     }
 
-    assert_eq!(api.send(&id, b"the last").await, 200);
     let ended = api.manage("DELETE", &id, b"", Some(ACCESS_KEY)).await;
     assert_eq!(status_of(&ended), 204);
-    assert_eq!(hear(&mut socket).await, "the last");
     assert_eq!(closed(&mut socket).await, Some(1000));
     let told = api.disconnected(&id).await;
     assert_eq!(told["disconnectStatusCode"], 1000);
@@ -314,6 +326,22 @@ async fn a_function_sends_to_a_connection_looks_at_it_and_ends_it() {
         assert_eq!(status_of(&gone), 410);
         assert!(gone.contains("x-amzn-errortype: GoneException"), "{gone}");
     }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_sent_before_the_end_still_arrives() {
+    let api = Api::start().await;
+    let (mut socket, id) = api.alice().await;
+    let connection = api.gateway.connections.get(&id).expect("it is open");
+    for number in 0..50 {
+        assert_eq!(connection.send(number.to_string()), Ok(()));
+    }
+    connection.end(End::new(1000, "enough"));
+    for number in 0..50 {
+        assert_eq!(hear(&mut socket).await, number.to_string());
+    }
+    assert_eq!(closed(&mut socket).await, Some(1000));
     api.stop().await;
 }
 
@@ -376,12 +404,13 @@ async fn a_client_sends_at_most_32_kb_in_a_frame_and_128_kb_in_a_message() {
 
     for (bytes, frame_bytes) in [
         (MAX_FRAME_BYTES + 1, MAX_MESSAGE_BYTES),
-        (4 * MAX_MESSAGE_BYTES, 4 * MAX_MESSAGE_BYTES),
+        // More than the system keeps on the way: the client is still at it when it is refused.
+        (64 * MAX_MESSAGE_BYTES, 64 * MAX_MESSAGE_BYTES),
         (MAX_MESSAGE_BYTES + 1, MAX_FRAME_BYTES),
     ] {
         let (mut socket, id) = api.alice().await;
         for frame in in_frames(bytes, frame_bytes) {
-            let _ = socket.send(Message::Frame(frame)).await;
+            socket.send(Message::Frame(frame)).await.expect("it reads");
         }
         assert_eq!(closed(&mut socket).await, Some(1009), "{bytes} bytes");
         let told = api.disconnected(&id).await;
@@ -410,7 +439,23 @@ async fn disconnect_is_told_how_a_client_went() {
     let (socket, id) = api.alice().await;
     drop(socket);
     assert_eq!(api.disconnected(&id).await["disconnectStatusCode"], 1006);
-    assert_eq!(api.send(&id, b"hello?").await, 410);
+    for method in ["POST", "GET"] {
+        let answer = api.manage(method, &id, b"hello?", Some(ACCESS_KEY)).await;
+        assert_eq!(status_of(&answer), 410, "{answer}");
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_leaves_while_connect_works_is_disconnected_too() {
+    let api = Api::start().await;
+    let connecting = api.connect("/live?ticket=a&status=slow");
+    let id = tokio::select! {
+        _ = connecting => panic!("it was faster than its sleep"),
+        context = api.noted("connecting") => context["connectionId"].clone(),
+    };
+    let id = id.as_str().expect("an id");
+    assert_eq!(api.disconnected(id).await["disconnectStatusCode"], 1006);
     api.stop().await;
 }
 
