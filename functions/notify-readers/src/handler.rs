@@ -37,6 +37,6 @@ mod tests {
     fn the_event_is_a_notice() {
         let batch: Batch<TableRecord> = serde_json::from_str(EVENT).expect("an event");
         let notice: Notice = batch::new_image(&batch.records[0]).expect("a notice");
-        assert_eq!(notice.noticed_at, 1_794_787_260_000);
+        assert_eq!(notice.pending().first_at, 1_794_787_260_000);
     }
 }

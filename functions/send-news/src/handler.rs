@@ -1,5 +1,4 @@
 use futures_util::{StreamExt, TryStreamExt, stream};
-use shared::domain::live::ToClient;
 use shared::platform::{metrics, now_millis};
 use shared::runtime::batch::{self, Consumer, TableRecord};
 use shared::stores::connections::{Connection, Place};
@@ -26,52 +25,71 @@ impl Consumer for SendNews {
     }
 
     /// The event source's filter lets only connections through that have a message, or that were removed.
+    ///
+    /// First everything is sent, then it is noted, so that nobody waits for the notes. If this is repeated in between, the
+    /// messages go out again: better twice than never.
     async fn handle(&self, records: &[TableRecord]) -> Result<()> {
-        let done: Vec<_> = records.iter().map(|record| self.one(record)).collect();
-        stream::iter(done)
-            .buffer_unordered(CONCURRENCY)
-            .try_collect()
-            .await
+        let sent = all(records.iter().map(|record| self.send(record))).await?;
+        let sent = sent.into_iter().flatten();
+        all(sent.map(|sent| self.note(sent))).await.map(drop)
     }
 }
 
+/// What became of a message.
+struct Sent {
+    connection: Connection,
+    /// `None` if nobody was there any more.
+    at: Option<u64>,
+}
+
 impl SendNews {
-    async fn one(&self, record: &TableRecord) -> Result<()> {
+    async fn send(&self, record: &TableRecord) -> Result<Option<Sent>> {
         let place: Place = batch::key(record)?;
         if !place.is_connection() {
-            return Ok(());
+            return Ok(None);
         }
         if record.event_name == "REMOVE" {
             let connection: Connection = batch::old_image(record)?;
-            return self.sockets.close(connection.id()).await;
+            self.sockets.close(connection.id()).await?;
+            return Ok(None);
         }
         let connection: Connection = batch::new_image(record)?;
-        match connection.message() {
-            Some(message) => self.send(&connection, &message).await,
-            None => Ok(()),
-        }
+        let Some(message) = connection.message() else {
+            return Ok(None);
+        };
+        let is_there = self.sockets.send(connection.id(), &message).await?;
+        let at = is_there.then(now_millis);
+        Ok(Some(Sent { connection, at }))
     }
 
-    /// If this is repeated after the message went out, it goes out again: better twice than never.
-    async fn send(&self, connection: &Connection, message: &ToClient) -> Result<()> {
-        if !self.sockets.send(connection.id(), message).await? {
+    async fn note(&self, Sent { connection, at }: Sent) -> Result<()> {
+        let Some(now) = at else {
             metrics::LIVE_DEAD.add(1);
             tracing::info!(user_id = %connection.user(), "a connection has died");
             return self
                 .connections
                 .remove(connection.user(), connection.id())
                 .await;
-        }
-        let now = now_millis();
+        };
         metrics::LIVE_MESSAGES.add(1);
         metrics::LIVE_LAG.record(now.saturating_sub(connection.since().millis()));
-        self.connections.sent(connection, now).await
+        self.connections.sent(&connection, now).await
     }
+}
+
+/// Does all of it, some at once.
+async fn all<T>(work: impl Iterator<Item = impl Future<Output = Result<T>>>) -> Result<Vec<T>> {
+    let work: Vec<_> = work.collect();
+    stream::iter(work)
+        .buffer_unordered(CONCURRENCY)
+        .try_collect()
+        .await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shared::domain::live::ToClient;
     use shared::runtime::batch::Batch;
 
     const EVENT: &str = include_str!("../../../events/send-news.json");

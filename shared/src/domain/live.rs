@@ -23,10 +23,10 @@ pub const GATHER_MS: u64 = 2_000;
 pub const PACE_MS: u64 = 5_200;
 
 /// How long a notice stands for later deliveries. Well below [`GATHER_MS`]: the clocks of two sandboxes may differ.
-pub const FRESH_MS: u64 = 1_000;
+pub const FRESH_MS: u64 = 500;
 
-/// By how much the clocks of two sandboxes may differ. What was counted so long after a notice has seen its tweet.
-const CLOCKS_DIFFER_MS: u64 = 500;
+/// By how much the clocks of two sandboxes may differ.
+const CLOCKS_DIFFER_MS: u64 = 300;
 
 /// A message that was to go out so long ago is given up, and the next one need not wait for it.
 const GIVEN_UP_MS: u64 = 30_000;
@@ -69,10 +69,45 @@ pub struct Heard {
     pub on_its_way_since: Option<u64>,
 }
 
-/// What to do about a notice.
+/// The notices of one reader that nobody has acted on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    pub first_at: u64,
+    pub last_at: u64,
+}
+
+impl Pending {
+    pub const fn since(noticed_at: u64) -> Self {
+        Self {
+            first_at: noticed_at,
+            last_at: noticed_at,
+        }
+    }
+
+    /// Before this time nobody is told, whatever they have heard.
+    pub const fn gathered_at(self) -> u64 {
+        self.first_at + GATHER_MS
+    }
+
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            first_at: self.first_at.min(other.first_at),
+            last_at: self.last_at.max(other.last_at),
+        }
+    }
+
+    /// What is left when tweets were counted at this time. A notice stands for deliveries that come a little later, and the
+    /// count may have missed those.
+    pub fn after_count_at(self, counted_at: u64) -> Option<Self> {
+        let is_covered = counted_at > self.last_at + FRESH_MS + CLOCKS_DIFFER_MS;
+        (!is_covered).then_some(Self::since(self.last_at))
+    }
+}
+
+/// What to do about notices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The reader has heard of it.
+    /// The reader has heard of them.
     Drop,
     Tell,
     /// Not before this time.
@@ -81,18 +116,17 @@ pub enum Step {
     },
 }
 
-/// Decides about a notice. All times are milliseconds since 1970.
-pub fn next_step(noticed_at: u64, heard: Heard, now: u64) -> Step {
-    if heard.counted_at > noticed_at + CLOCKS_DIFFER_MS {
+/// Decides about notices. All times are milliseconds since 1970.
+pub fn next_step(pending: Pending, heard: Heard, now: u64) -> Step {
+    if pending.after_count_at(heard.counted_at).is_none() {
         return Step::Drop;
     }
-    let gathered_at = noticed_at + GATHER_MS;
     let paced_at = match heard.on_its_way_since {
         // It goes out any moment, and the pace counts from then.
         Some(since) if now < since + GIVEN_UP_MS => now + PACE_MS,
         _ => heard.sent_at + PACE_MS,
     };
-    let due_at = gathered_at.max(paced_at);
+    let due_at = pending.gathered_at().max(paced_at);
     if now < due_at {
         Step::Wait { until: due_at }
     } else {
@@ -154,8 +188,9 @@ mod tests {
     fn a_burst_is_gathered_and_then_told() {
         let nothing = Heard::default();
         let until = 10_000 + GATHER_MS;
-        assert_eq!(next_step(10_000, nothing, 10_000), Step::Wait { until });
-        assert_eq!(next_step(10_000, nothing, until), Step::Tell);
+        let pending = Pending::since(10_000);
+        assert_eq!(next_step(pending, nothing, 10_000), Step::Wait { until });
+        assert_eq!(next_step(pending, nothing, until), Step::Tell);
     }
 
     #[test]
@@ -165,10 +200,11 @@ mod tests {
             sent_at: 12_100,
             on_its_way_since: None,
         };
-        assert_eq!(next_step(11_000, heard, 13_000), Step::Drop);
-        // Perhaps it was counted a moment before the tweet came.
+        let step = |noticed_at, now| next_step(Pending::since(noticed_at), heard, now);
+        assert_eq!(step(11_100, 13_000), Step::Drop);
+        // Perhaps it was counted a moment before a delivery for which the notice stands.
         let until = 12_100 + PACE_MS;
-        assert_eq!(next_step(11_900, heard, 14_500), Step::Wait { until });
+        assert_eq!(step(11_300, 14_500), Step::Wait { until });
     }
 
     #[test]
@@ -178,11 +214,9 @@ mod tests {
             sent_at: 0,
             on_its_way_since: Some(since),
         };
-        assert!(matches!(
-            next_step(50_000, heard(49_000), 53_000),
-            Step::Wait { .. }
-        ));
-        assert_eq!(next_step(50_000, heard(20_000), 53_000), Step::Tell);
+        let step = |heard| next_step(Pending::since(50_000), heard, 53_000);
+        assert!(matches!(step(heard(49_000)), Step::Wait { .. }));
+        assert_eq!(step(heard(20_000)), Step::Tell);
     }
 
     #[test]
@@ -211,38 +245,55 @@ mod tests {
     }
 
     proptest! {
-        // Notices come at any times. Whoever looks once in a while tells of each of them, never too often.
+        // Deliveries come at any times, and leave a notice unless a fresh one stands for them. Somebody else may leave one as
+        // well. Whoever looks once in a while tells of each delivery, and never too often.
         #[test]
-        fn every_notice_is_told_of_and_messages_keep_their_distance(
-            mut notices in prop::collection::vec(0..60_000_u64, 1..60),
+        fn every_delivery_is_told_of_and_messages_keep_their_distance(
+            mut deliveries in prop::collection::vec(0..60_000_u64, 1..60),
+            others in prop::collection::vec(0..60_000_u64, 0..10),
             looks_every in 50..1_500_u64,
             delay in 0..800_u64,
         ) {
-            notices.sort_unstable();
-            let (mut open, mut heard) = (Vec::new(), Heard::default());
+            deliveries.sort_unstable();
+            let mut times: Vec<u64> = deliveries.iter().chain(&others).copied().collect();
+            times.sort_unstable();
+            let (mut notices, mut last) = (Vec::new(), None);
+            for at in times {
+                if others.contains(&at) || last.is_none_or(|last| last + FRESH_MS <= at) {
+                    last = Some(at);
+                    notices.push(at);
+                }
+            }
+            let (mut open, mut heard) = (None::<Pending>, Heard::default());
             let (mut sent, mut counted): (Vec<u64>, u64) = (Vec::new(), 0);
-            let mut coming = notices.iter().copied().peekable();
+            let mut coming = notices.into_iter().peekable();
             let mut now = 0;
             while now < 200_000 {
                 now += looks_every;
-                open.extend(std::iter::from_fn(|| coming.next_if(|at| *at <= now)));
+                while let Some(at) = coming.next_if(|at| *at <= now) {
+                    let new = Pending::since(at);
+                    open = Some(open.map_or(new, |open| open.and(new)));
+                }
                 if let Some(since) = heard.on_its_way_since.filter(|since| since + delay <= now) {
                     heard = Heard { sent_at: since + delay, on_its_way_since: None, ..heard };
                     sent.push(since + delay);
                 }
-                let Some(first) = open.first().copied() else { continue };
-                match next_step(first, heard, now) {
-                    Step::Drop => { open.remove(0); }
+                let Some(pending) = open else { continue };
+                match next_step(pending, heard, now) {
+                    Step::Drop => open = None,
                     Step::Tell => {
+                        // If nothing is new, nothing is said.
+                        if deliveries.iter().any(|at| counted < *at && *at <= now) {
+                            heard = Heard { counted_at: now, on_its_way_since: Some(now), ..heard };
+                        }
                         counted = now;
-                        heard = Heard { counted_at: now, on_its_way_since: Some(now), ..heard };
-                        open.clear();
+                        open = pending.after_count_at(now);
                     }
                     Step::Wait { until } => prop_assert!(until > now),
                 }
             }
-            prop_assert!(open.is_empty());
-            prop_assert!(counted >= notices[notices.len() - 1], "the last notice was not told of");
+            prop_assert_eq!(open, None);
+            prop_assert!(counted >= deliveries[deliveries.len() - 1], "the last one was not told of");
             prop_assert!(sent.windows(2).all(|pair| pair[1] - pair[0] >= PACE_MS), "{sent:?}");
         }
     }

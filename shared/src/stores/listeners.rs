@@ -8,14 +8,14 @@
 //! The truth is in the table `live`. A set of listeners holds [`SENTINEL`] if it knows everybody. If Redis lost it, or
 //! never had it, whoever asks next finds that out, and `notify-readers` makes it anew.
 
-use redis::{Cmd, cmd};
+use redis::{Cmd, Value, cmd};
 
 use super::keys;
 use crate::Result;
 use crate::domain::UserId;
 use crate::domain::live::{CONNECTION_SECONDS, FRESH_MS, SETS, by_set, set_of};
 use crate::platform::Roost;
-use crate::platform::redis::Redis;
+use crate::platform::redis::{Redis, read};
 
 /// A member of every set of listeners that is complete. No user has this id.
 const SENTINEL: u64 = 0;
@@ -105,13 +105,14 @@ impl Listeners {
         self.redis.tell(commands.collect::<Vec<_>>()).await
     }
 
-    /// These users are connected, and have a notice of this time.
-    pub async fn add(&self, users: &[UserId], now_millis: u64) -> Result<()> {
-        let commands = by_set(users).into_iter().flat_map(|(set, users)| {
-            let key = keys::listeners(set);
-            renew(&key, &users, now_millis)
-        });
-        self.redis.tell(commands.collect::<Vec<_>>()).await
+    /// This user is connected, and has a notice of this time. `false` if the set may not know everybody else.
+    pub async fn add(&self, user: UserId, now_millis: u64) -> Result<bool> {
+        let key = keys::listeners(set_of(user));
+        let sentinel = cmd("ZSCORE").arg(&key).arg(SENTINEL).take();
+        let commands = renew(&key, &[user], now_millis).into_iter();
+        let answers: Vec<Value> = self.redis.run(commands.chain([sentinel])).await?;
+        let sentinel = answers.into_iter().next_back().unwrap_or(Value::Nil);
+        Ok(read::<Option<f64>>(sentinel)?.is_some())
     }
 
     pub async fn remove(&self, user: UserId) -> Result<()> {

@@ -12,6 +12,7 @@ use super::connections::Place;
 use super::dynamo::{self, Item, failed, number, to_item};
 use crate::Result;
 use crate::domain::UserId;
+use crate::domain::live::Pending;
 use crate::platform::{Roost, now_millis};
 
 /// Items are worthless after a few seconds.
@@ -34,7 +35,11 @@ pub struct Notices {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     user_id: u64,
-    pub noticed_at: u64,
+    /// When something may have been new, for the first and for the last time.
+    first_at: u64,
+    last_at: u64,
+    /// There is nothing to do before this time.
+    pub not_before: u64,
     /// Makes every put a change, and so a record of the stream.
     put_at: u64,
     expires_at: u64,
@@ -47,7 +52,9 @@ impl Notice {
     pub fn new(user: UserId, noticed_at: u64) -> Self {
         Self {
             user_id: user.get(),
-            noticed_at,
+            first_at: noticed_at,
+            last_at: noticed_at,
+            not_before: Pending::since(noticed_at).gathered_at(),
             put_at: noticed_at,
             expires_at: noticed_at / 1_000 + KEPT_SECONDS,
             from: None,
@@ -58,15 +65,46 @@ impl Notice {
         UserId::new(self.user_id)
     }
 
+    pub const fn pending(&self) -> Pending {
+        Pending {
+            first_at: self.first_at,
+            last_at: self.last_at,
+        }
+    }
+
+    /// One that stands for two of the same user.
+    pub fn and(self, other: Self) -> Self {
+        let pending = self.pending().and(other.pending());
+        let not_before = self.not_before.min(other.not_before);
+        // For [`EVERYBODY`]: what begins anew does the rest of the other as well.
+        let from = other.from.and(self.from.clone());
+        Self {
+            not_before,
+            from,
+            ..self
+        }
+        .with(pending)
+    }
+
+    /// The same notice, standing for this.
+    pub fn with(self, pending: Pending) -> Self {
+        Self {
+            first_at: pending.first_at,
+            last_at: pending.last_at,
+            ..self
+        }
+    }
+
     /// For [`EVERYBODY`]: the rest of it.
     pub fn rest(self, from: Place) -> Self {
         let from = Some(from);
-        Self { from, ..self }.again()
+        Self { from, ..self }.again(0)
     }
 
     /// The same notice, to be met again.
-    pub fn again(self) -> Self {
+    pub fn again(self, not_before: u64) -> Self {
         Self {
+            not_before,
             put_at: now_millis().max(self.put_at + 1),
             ..self
         }

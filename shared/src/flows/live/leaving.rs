@@ -28,7 +28,7 @@ impl Leaving {
         // Perhaps the user has come back in between, and was taken out again. No notice of theirs may count as fresh.
         if self.is_connected(user).await? {
             let before = now_millis().saturating_sub(FRESH_MS);
-            self.listeners.add(&[user], before).await?;
+            self.listeners.add(user, before).await?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use super::super::followees::FolloweeReader;
 use crate::Result;
 use crate::domain::UserId;
 use crate::platform::{Roost, now_millis};
-use crate::stores::notices::Notice;
+use crate::stores::notices::{EVERYBODY, Notice};
 use crate::stores::{Listeners, Notices};
 
 pub struct Listening {
@@ -22,14 +22,26 @@ impl Listening {
         })
     }
 
-    /// The user has connected, or Redis has forgotten that. What came meanwhile is told soon.
+    /// The user has connected. What came meanwhile is told soon.
     pub async fn begin(&self, user: UserId) -> Result<()> {
+        let is_complete = self.join(user).await?;
+        if !is_complete && self.listeners.may_restore().await? {
+            // Perhaps others are connected whom Redis has forgotten. If not, that is found out soon.
+            let notice = Notice::new(EVERYBODY, now_millis());
+            self.notices.put(&[notice]).await?;
+        }
+        Ok(())
+    }
+
+    /// Puts the user where deliveries look. `false` if others may be missing there.
+    pub async fn join(&self, user: UserId) -> Result<bool> {
         let now = now_millis();
         // First the notice: a score in the set means that there is one.
         self.notices.put(&[Notice::new(user, now)]).await?;
-        self.listeners.add(&[user], now).await?;
+        let is_complete = self.listeners.add(user, now).await?;
         // After the set: a tier change that does not find the user there has changed before this looks.
-        self.follow_celebrities(user).await
+        self.follow_celebrities(user).await?;
+        Ok(is_complete)
     }
 
     /// The user is still there. Repairs what Redis may have lost.

@@ -33,11 +33,11 @@ impl Restoring {
     /// all is there again.
     pub async fn next_piece(&self, from: Option<Place>) -> Result<Option<Place>> {
         let page = self.connections.page(from, PAGE).await?;
-        let begun = page.users.iter().map(|user| self.listening.begin(*user));
-        let begun: Vec<_> = begun.collect();
-        stream::iter(begun)
+        let joined = page.users.iter().map(|user| self.listening.join(*user));
+        let joined: Vec<_> = joined.collect();
+        stream::iter(joined)
             .buffer_unordered(CONCURRENCY)
-            .try_collect::<()>()
+            .try_collect::<Vec<_>>()
             .await?;
         if page.next.is_none() {
             self.listeners.complete().await?;

@@ -49,33 +49,40 @@ impl Teller {
 
     /// Tells those who are due, and puts the other notices again.
     pub async fn tell(&self, notices: Vec<Notice>) -> Result<()> {
-        let (mut now_due, mut soon, mut later) = (Vec::new(), Vec::new(), Vec::new());
-        let mut wake_at = 0;
-        for open in self.look(first_of_each(notices)).await? {
-            let now = now_millis();
-            match next_step(open.notice.noticed_at, heard(&open.connections), now) {
+        let horizon = now_millis() + NAP_MS;
+        let notices = one_for_each(notices).into_values();
+        let (soon, later): (Vec<_>, Vec<_>) = notices.partition(|it| it.not_before <= horizon);
+        let again = later.into_iter().map(|notice| {
+            let not_before = notice.not_before;
+            notice.again(not_before)
+        });
+        self.notices.put(&again.collect::<Vec<_>>()).await?;
+        sleep_until(soon.iter().map(|notice| notice.not_before).max()).await;
+
+        let (mut due, mut almost_due, mut wait) = (Vec::new(), Vec::new(), Vec::new());
+        let mut wake_at = None;
+        let horizon = now_millis() + NAP_MS;
+        for open in self.look(soon).await? {
+            let heard = heard(&open.connections);
+            match next_step(open.notice.pending(), heard, now_millis()) {
                 Step::Drop => {}
-                Step::Tell => now_due.push(open),
-                Step::Wait { until } if until <= now + NAP_MS => {
-                    wake_at = wake_at.max(until);
-                    soon.push(open);
+                Step::Tell => due.push(open),
+                Step::Wait { until } if until <= horizon => {
+                    wake_at = wake_at.max(Some(until));
+                    almost_due.push(open);
                 }
-                Step::Wait { .. } => later.push(open.notice.again()),
+                Step::Wait { until } => wait.push(open.notice.again(until)),
             }
         }
-        let (told, put) = tokio::join!(self.tell_all(&now_due), self.notices.put(&later));
+        let (told, put) = tokio::join!(self.tell_all(due), self.notices.put(&wait));
         told.and(put)?;
-        if !soon.is_empty() {
-            let left = wake_at.saturating_sub(now_millis());
-            sleep(Duration::from_millis(left)).await;
-            self.tell_all(&soon).await?;
-        }
-        Ok(())
+        sleep_until(wake_at).await;
+        self.tell_all(almost_due).await
     }
 
     /// The users of these notices who are still connected.
-    async fn look(&self, notices: BTreeMap<UserId, Notice>) -> Result<Vec<Open>> {
-        let looks = notices.into_values().map(|notice| self.open(notice));
+    async fn look(&self, notices: Vec<Notice>) -> Result<Vec<Open>> {
+        let looks = notices.into_iter().map(|notice| self.open(notice));
         let looks: Vec<_> = looks.collect();
         let open: Vec<Option<Open>> = stream::iter(looks)
             .buffer_unordered(CONCURRENCY)
@@ -102,24 +109,27 @@ impl Teller {
         }))
     }
 
-    async fn tell_all(&self, open: &[Open]) -> Result<()> {
-        let told: Vec<_> = open.iter().map(|open| self.tell_one(open)).collect();
-        stream::iter(told)
+    async fn tell_all(&self, open: Vec<Open>) -> Result<()> {
+        let told = open.into_iter().map(|open| self.tell_one(open));
+        let told: Vec<_> = told.collect();
+        let left: Vec<Option<Notice>> = stream::iter(told)
             .buffer_unordered(CONCURRENCY)
             .try_collect()
-            .await
+            .await?;
+        let left: Vec<Notice> = left.into_iter().flatten().collect();
+        self.notices.put(&left).await
     }
 
-    /// Counts what is new and leaves the message. Connections that know the same hear the same.
-    async fn tell_one(&self, open: &Open) -> Result<()> {
-        let user = open.notice.user();
+    /// Counts what is new and leaves the message. Connections that know the same hear the same. Gives the notice back if
+    /// something may have come too late to be counted.
+    async fn tell_one(&self, open: Open) -> Result<Option<Notice>> {
+        let (user, counted_at) = (open.notice.user(), now_millis());
         let mut by_knowledge = BTreeMap::<_, Vec<&Connection>>::new();
         for connection in &open.connections {
             let same = by_knowledge.entry(connection.since()).or_default();
             same.push(connection);
         }
         for (since, connections) in by_knowledge {
-            let counted_at = now_millis();
             let news = self.home.news_of_others(user, since).await;
             let Some(newest) = news.newest else {
                 continue;
@@ -130,7 +140,8 @@ impl Teller {
                     .await?;
             }
         }
-        Ok(())
+        let left = open.notice.pending().after_count_at(counted_at);
+        Ok(left.map(|left| open.notice.with(left).again(left.gathered_at())))
     }
 
     /// One piece for each record: the rest follows with the next one.
@@ -146,11 +157,22 @@ impl Teller {
     }
 }
 
-/// Of each user the first notice: it is due first, and its message tells of the others as well.
-fn first_of_each(notices: Vec<Notice>) -> BTreeMap<UserId, Notice> {
-    let mut first = BTreeMap::new();
+/// Waits for a time in milliseconds since 1970, if there is one to wait for.
+async fn sleep_until(millis: Option<u64>) {
+    let left = millis.unwrap_or_default().saturating_sub(now_millis());
+    sleep(Duration::from_millis(left.min(NAP_MS))).await;
+}
+
+/// One notice for each user, which stands for all of theirs.
+fn one_for_each(notices: Vec<Notice>) -> BTreeMap<UserId, Notice> {
+    let mut of_users = BTreeMap::<UserId, Notice>::new();
     for notice in notices {
-        first.entry(notice.user()).or_insert(notice);
+        let user = notice.user();
+        let notice = match of_users.remove(&user) {
+            Some(other) => other.and(notice),
+            None => notice,
+        };
+        of_users.insert(user, notice);
     }
-    first
+    of_users
 }
