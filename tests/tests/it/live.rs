@@ -57,9 +57,12 @@ async fn clients_ping_say_what_they_saw_and_hear_what_is_wrong() {
         assert!(answer["detail"].is_string(), "{answer}");
     }
     // A client that has less than it was told of says so, and hears of the rest.
-    socket.saw(tweets[0].id).await;
+    let [newest, _, oldest] = tweets.as_slice() else {
+        panic!("three tweets, newest first: {tweets:?}");
+    };
+    socket.saw(oldest.id).await;
     let news = socket.news().await;
-    assert_eq!((news.count, news.newest_id), (2, tweets[2].id));
+    assert_eq!((news.count, news.newest_id), (2, newest.id));
 }
 
 #[tokio::test]
