@@ -31,6 +31,7 @@ pub mod events;
 mod function;
 mod http;
 mod local_cloud;
+mod openapi;
 mod page;
 mod patience;
 mod proxy;
@@ -47,6 +48,7 @@ pub use function::{Function, RedisProxy, body_of, page_ids};
 pub use http::{Answer, Http};
 pub use hyper::Method;
 pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox, field, is_request, signal};
+pub use openapi::{Document, Operation};
 pub use page::{
     ComposedItem, ComposedPage, HomePage, Listing, Parent, Profile, RepostedBy, Tweet,
     expect_timeline, ids, newest_first, shown,

@@ -3,6 +3,7 @@
 
 mod dashboard;
 mod layers;
+mod openapi;
 mod wiring;
 
 use std::fs;
