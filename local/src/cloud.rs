@@ -90,7 +90,9 @@ async fn operate(
     let gateway = Ready::default();
     tokio::spawn(http_api::serve(listeners.http, Arc::clone(&gateway)));
     let audience = variable("JWT_AUDIENCE").unwrap_or_else(|| AUDIENCE.to_owned());
+    let origins = variable("CORS_ORIGINS").unwrap_or_else(|| http_api::LOCAL_ORIGINS.to_owned());
     let given = BTreeMap::from([
+        ("CorsOrigins", origins),
         ("RedisUrlSecretArn", REDIS_URL_SECRET.to_owned()),
         ("JwtIssuer", urls.http.clone()),
         ("JwtAudience", audience.clone()),

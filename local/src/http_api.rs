@@ -1,6 +1,7 @@
 //! The HTTP API: routes of the template with API Gateway's payload and JWT authorizer, the local token issuer,
 //! `/healthz`, and the document of the API ([`docs`]). [`log`] writes one line for each request.
 
+mod cors;
 mod docs;
 mod log;
 mod payload;
@@ -14,17 +15,19 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use uuid::Uuid;
 
-use self::log::{Caller, Reason};
+pub(crate) use self::cors::LOCAL_ORIGINS;
+use self::log::Caller;
 use self::payload::Context;
-use self::problem::problem;
-use self::routing::{Matched, Routes};
+use self::problem::{problem, refusal};
+use self::routing::Routes;
 use crate::jwt::{Issuer, Refusal, bearer, claims_as_texts};
 use crate::lambda::{Function, InvokeError, Lambda};
 use crate::net::without_delay;
@@ -37,6 +40,9 @@ const MAX_BODY_BYTES: usize = 10 * 1024 * 1024;
 const QUEUE_LIMIT: Duration = Duration::from_secs(25);
 /// API Gateway gives a function half a minute, whatever its own timeout.
 const INTEGRATION_LIMIT: Duration = Duration::from_secs(30);
+
+/// The header in which API Gateway numbers every answer, also those that no function gave.
+const REQUEST_ID: HeaderName = HeaderName::from_static("apigw-requestid");
 
 /// Everything behind the port, once it is there.
 pub(crate) struct Gateway {
@@ -113,6 +119,10 @@ pub(crate) async fn serve(listener: TcpListener, ready: Ready) {
         .fallback(call)
         .method_not_allowed_fallback(|| async { not_found() })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(axum::middleware::from_fn_with_state(
+            Arc::clone(&ready),
+            cors::cors,
+        ))
         .layer(axum::middleware::from_fn(log::log))
         .with_state(ready);
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
@@ -135,7 +145,7 @@ fn starting() -> Response {
 }
 
 fn not_found() -> Response {
-    problem(StatusCode::NOT_FOUND, "There is no such route.")
+    refusal(StatusCode::NOT_FOUND, "There is no such route.")
 }
 
 async fn sandboxes(State(ready): State<Ready>) -> Response {
@@ -202,25 +212,20 @@ async fn call(
     let Some(gateway) = ready.get() else {
         return starting();
     };
-    let origin = request.headers().get(header::ORIGIN).cloned();
-    if let (Some(cors), Some(origin)) = (&gateway.cors, &origin)
-        && request.method() == Method::OPTIONS
-        && request
-            .headers()
-            .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
-    {
-        let mut response = StatusCode::NO_CONTENT.into_response();
-        allow_origin(cors, origin, response.headers_mut(), true);
-        return response;
-    }
-    let mut response = forward(gateway, client, request).await;
-    if let (Some(cors), Some(origin)) = (&gateway.cors, &origin) {
-        allow_origin(cors, origin, response.headers_mut(), false);
+    let request_id = Uuid::new_v4().to_string();
+    let mut response = forward(gateway, client, request, &request_id).await;
+    if let Ok(value) = HeaderValue::try_from(request_id) {
+        response.headers_mut().insert(REQUEST_ID, value);
     }
     response
 }
 
-async fn forward(gateway: &Gateway, client: SocketAddr, request: Request) -> Response {
+async fn forward(
+    gateway: &Gateway,
+    client: SocketAddr,
+    request: Request,
+    request_id: &str,
+) -> Response {
     let (parts, body) = request.into_parts();
     let Some(route) = gateway.routes.find(parts.method.as_str(), parts.uri.path()) else {
         return not_found();
@@ -238,7 +243,14 @@ async fn forward(gateway: &Gateway, client: SocketAddr, request: Request) -> Res
         .as_ref()
         .and_then(|authorizer| authorizer["jwt"]["claims"]["sub"].as_str())
         .map(|subject| Caller(subject.to_owned()));
-    let mut response = invoke(client, &parts, body, route, authorizer).await;
+    let context = Context {
+        request_id,
+        route_key: &route.key,
+        path_parameters: route.path_parameters,
+        authorizer,
+        client,
+    };
+    let mut response = invoke(&parts, body, &route.target.function, context).await;
     if let Some(caller) = caller {
         response.extensions_mut().insert(caller);
     }
@@ -246,30 +258,23 @@ async fn forward(gateway: &Gateway, client: SocketAddr, request: Request) -> Res
 }
 
 async fn invoke(
-    client: SocketAddr,
     parts: &Parts,
     body: Body,
-    route: Matched<'_, Target>,
-    authorizer: Option<Value>,
+    function: &Arc<Function>,
+    context: Context<'_>,
 ) -> Response {
     let Ok(body) = axum::body::to_bytes(body, MAX_BODY_BYTES).await else {
-        return problem(
+        return refusal(
             StatusCode::PAYLOAD_TOO_LARGE,
             "The body is larger than 10 MB.",
         );
     };
-    let context = Context {
-        route_key: &route.key,
-        path_parameters: route.path_parameters,
-        authorizer,
-        client,
-    };
+    let route_key = context.route_key;
     let event = Bytes::from(payload::event(parts, &body, context).to_string());
-    let function = &route.target.function;
     let answer =
         tokio::time::timeout(INTEGRATION_LIMIT, function.invoke(event, Some(QUEUE_LIMIT))).await;
     let failed = || {
-        problem(
+        refusal(
             StatusCode::INTERNAL_SERVER_ERROR,
             "The request could not be completed.",
         )
@@ -285,15 +290,12 @@ async fn invoke(
             },
             |response| response.map(Body::new),
         ),
-        Ok(Err(InvokeError::Busy)) | Err(_) => problem(
+        Ok(Err(InvokeError::Busy)) | Err(_) => refusal(
             StatusCode::SERVICE_UNAVAILABLE,
             "The system is busy; try again later.",
         ),
         Ok(Err(error)) => {
-            complain(
-                &function.binary,
-                format!("failed on {}: {error}", route.key),
-            );
+            complain(&function.binary, format!("failed on {route_key}: {error}"));
             failed()
         }
     }
@@ -313,7 +315,7 @@ fn authorize(
     let claims = identity(&authorizer.identity_source, request)
         .ok_or(Refusal::Missing)
         .and_then(|source| bearer(&source).and_then(|token| issuer.check(token, authorizer)))
-        .map_err(|refusal| unauthorized(&refusal))?;
+        .map_err(|why| unauthorized(&why))?;
     let granted: Vec<&str> = ["scope", "scp"]
         .iter()
         .filter_map(|claim| claims.get(*claim))
@@ -328,7 +330,7 @@ fn authorize(
         .filter(|scope| granted.contains(&scope.as_str()))
         .collect();
     if !scopes.is_empty() && needed.is_empty() {
-        return Err(problem(
+        return Err(refusal(
             StatusCode::FORBIDDEN,
             "The token lacks the scope that this route needs.",
         ));
@@ -354,9 +356,9 @@ fn identity(source: &str, request: &Parts) -> Option<String> {
         .map(str::to_owned)
 }
 
-fn unauthorized(refusal: &Refusal) -> Response {
-    let mut response = problem(StatusCode::UNAUTHORIZED, "A valid bearer token is needed.");
-    let challenge = match refusal {
+fn unauthorized(why: &Refusal) -> Response {
+    let mut response = refusal(StatusCode::UNAUTHORIZED, &why.to_string());
+    let challenge = match why {
         Refusal::Missing => "Bearer".to_owned(),
         refused => {
             format!("Bearer scope=\"\" error=\"invalid_token\" error_description=\"{refused}\"")
@@ -368,48 +370,4 @@ fn unauthorized(refusal: &Refusal) -> Response {
             .insert(header::WWW_AUTHENTICATE, challenge);
     }
     response
-        .extensions_mut()
-        .insert(Reason(refusal.to_string()));
-    response
-}
-
-fn allow_origin(cors: &Cors, origin: &HeaderValue, headers: &mut HeaderMap, preflight: bool) {
-    let allowed = |known: &String| known == "*" || origin.as_bytes() == known.as_bytes();
-    if !cors.origins.iter().any(allowed) {
-        return;
-    }
-    let mut set = |name: HeaderName, values: &[String]| {
-        if let Ok(value) = HeaderValue::try_from(values.join(","))
-            .map(|value| (!values.is_empty()).then_some(value))
-        {
-            headers.extend(value.map(|value| (name, value)));
-        }
-    };
-    let any = cors.origins.iter().any(|known| known == "*") && !cors.credentials;
-    let shown = if any {
-        "*".to_owned()
-    } else {
-        String::from_utf8_lossy(origin.as_bytes()).into_owned()
-    };
-    set(header::ACCESS_CONTROL_ALLOW_ORIGIN, &[shown]);
-    if cors.credentials {
-        set(
-            header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
-            &["true".to_owned()],
-        );
-    }
-    if preflight {
-        set(header::ACCESS_CONTROL_ALLOW_METHODS, &cors.methods);
-        set(header::ACCESS_CONTROL_ALLOW_HEADERS, &cors.headers);
-        set(
-            header::ACCESS_CONTROL_MAX_AGE,
-            &cors
-                .max_age_seconds
-                .iter()
-                .map(u64::to_string)
-                .collect::<Vec<_>>(),
-        );
-    } else {
-        set(header::ACCESS_CONTROL_EXPOSE_HEADERS, &cors.exposed_headers);
-    }
 }

@@ -18,5 +18,5 @@ pub mod platform;
 pub mod runtime;
 pub mod stores;
 
-pub use error::{Error, Result};
+pub use error::{Error, Mistake, Place, Result};
 pub use platform::Roost;

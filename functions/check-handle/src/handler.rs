@@ -22,7 +22,7 @@ impl http::SubjectHandler for CheckHandle {
 
     async fn handle(&self, _: &str, request: &Request) -> Result<HttpResponse> {
         let handle = read(request)?;
-        let available = !self.users.is_taken(&handle).await?;
+        let available = !handle.is_reserved() && !self.users.is_taken(&handle).await?;
         http::ok(&Body { available })
     }
 }

@@ -1,5 +1,5 @@
-use serde::Deserialize;
 use shared::domain::{DisplayName, Handle, UserId};
+use shared::runtime::body::Fields;
 use shared::runtime::http::{self, HttpResponse, Request};
 use shared::stores::users::SignUp;
 use shared::stores::{Identities, Ids, Users};
@@ -9,12 +9,6 @@ pub(crate) struct CreateUser {
     ids: Ids,
     users: Users,
     identities: Identities,
-}
-
-#[derive(Deserialize)]
-struct Body {
-    handle: String,
-    name: String,
 }
 
 impl http::SubjectHandler for CreateUser {
@@ -35,7 +29,7 @@ impl http::SubjectHandler for CreateUser {
                 if let Err(error) = self.identities.forget(subject).await {
                     tracing::warn!(error = error.chain(), "deleted profile still remembered");
                 }
-                http::created(&user)
+                http::created_at(&format!("/v1/users/{}", user.id), &user)
             }
             SignUp::Existing(user) => http::ok(&user),
         }
@@ -43,11 +37,10 @@ impl http::SubjectHandler for CreateUser {
 }
 
 fn read(request: &Request) -> Result<(Handle, DisplayName)> {
-    let body: Body = http::body(request)?;
-    Ok((
-        Handle::parse(&body.handle)?,
-        DisplayName::parse(&body.name)?,
-    ))
+    let mut body = Fields::of(request)?;
+    let handle = body.text("handle", Handle::parse_new);
+    let name = body.text("name", DisplayName::parse);
+    body.finish(|| handle.zip(name))
 }
 
 #[cfg(test)]
@@ -68,6 +61,9 @@ mod tests {
     #[test]
     fn a_body_without_a_handle_is_refused_as_invalid() {
         let request = test::with_body(EVENT, r#"{"name": "Alice"}"#);
-        assert!(matches!(read(&request), Err(shared::Error::Invalid(_))));
+        assert!(matches!(
+            read(&request),
+            Err(shared::Error::InvalidFields(_))
+        ));
     }
 }

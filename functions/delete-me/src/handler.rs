@@ -1,8 +1,8 @@
-use shared::domain::UserId;
 use shared::flows::erase::Hider;
 use shared::runtime::http::{self, HttpResponse, Request};
+use shared::stores::users::UserRow;
 use shared::stores::{Erasures, Users};
-use shared::{Error, Result, Roost};
+use shared::{Result, Roost};
 
 pub(crate) struct DeleteMe {
     users: Users,
@@ -10,7 +10,7 @@ pub(crate) struct DeleteMe {
     hider: Hider,
 }
 
-impl http::Handler for DeleteMe {
+impl http::SubjectHandler for DeleteMe {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             users: Users::new(roost)?,
@@ -19,8 +19,12 @@ impl http::Handler for DeleteMe {
         })
     }
 
-    async fn handle(&self, me: UserId, _: &Request) -> Result<HttpResponse> {
-        let row = self.users.row(me).await?.ok_or(Error::NoProfile)?;
+    /// Repeating it is harmless: if there is no profile (any more), nothing is left to do.
+    async fn handle(&self, subject: &str, _: &Request) -> Result<HttpResponse> {
+        let Some(row) = self.row(subject).await? else {
+            return http::no_content();
+        };
+        let me = row.id();
         self.erasures.begin(&row).await?;
         // The account is gone. A cache that fails here must not make a client believe otherwise; `erase-users` comes
         // by once more.
@@ -29,6 +33,15 @@ impl http::Handler for DeleteMe {
         }
         tracing::info!(user_id = %me, "account deleted");
         http::no_content()
+    }
+}
+
+impl DeleteMe {
+    async fn row(&self, subject: &str) -> Result<Option<UserRow>> {
+        match self.users.find_by_sub(subject).await? {
+            Some(me) => self.users.row(me).await,
+            None => Ok(None),
+        }
     }
 }
 

@@ -6,5 +6,5 @@ use shared::runtime::{Exit, http};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Exit {
-    http::serve::<handler::DeleteMe>().await
+    http::serve_subject::<handler::DeleteMe>().await
 }

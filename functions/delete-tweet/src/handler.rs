@@ -47,9 +47,7 @@ impl DeleteTweet {
     /// An id that its real author uses later does not suffer: a tombstone counts only for the author whom it names.
     async fn bury_leftovers(&self, entry: Entry) -> Result<()> {
         match self.tweets.place_of(entry.tweet).await? {
-            Some(place) if place.author != entry.author => {
-                Err(Error::Forbidden("this is somebody else's tweet".to_owned()))
-            }
+            Some(place) if place.author != entry.author => Err(Error::NotYours),
             Some(place) => match self.tweets.find_post(place).await? {
                 // It ends like any reaction, not here.
                 Some(Post::Repost(_)) => Ok(()),

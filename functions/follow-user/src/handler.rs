@@ -34,7 +34,7 @@ impl http::Handler for FollowUser {
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let followee = http::user_id(request, me)?;
         if followee == me {
-            return Err(Error::Invalid("you cannot follow yourself".to_owned()));
+            return Err(Error::Yourself("follow"));
         }
         let edge = Edge::new(me, followee);
         tokio::try_join!(self.users.get(followee), self.check_limit(edge))?;
@@ -44,7 +44,7 @@ impl http::Handler for FollowUser {
             Followed::BlockedByFollowee => Some(BLOCKED),
         };
         if let Some(refusal) = refusal {
-            return Err(Error::Forbidden(refusal.to_owned()));
+            return Err(Error::Blocked(refusal));
         }
         self.undo_without_profiles(edge).await?;
         self.edges.settle(edge, true).await?;
@@ -69,7 +69,7 @@ impl FollowUser {
         if count < self.limit || self.following.contains(edge).await? {
             return Ok(());
         }
-        Err(Error::Invalid(format!(
+        Err(Error::LimitReached(format!(
             "you follow {count} people already, and may follow {} at most",
             self.limit
         )))
@@ -84,7 +84,7 @@ impl FollowUser {
         )?;
         let error = match exist {
             (true, true) => return Ok(()),
-            (true, false) => Error::NotFound(format!("there is no user {followee}")),
+            (true, false) => Error::NoUser(followee),
             (false, _) => Error::NoProfile,
         };
         self.follows.unfollow(edge).await?;

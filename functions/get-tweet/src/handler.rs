@@ -33,11 +33,10 @@ impl http::Handler for GetTweet {
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let id = TweetId::parse(http::path(request, "id"))?;
         let found = self.find(id, me).await?;
-        let no_tweet = || Error::NotFound(format!("there is no tweet {id}"));
-        let (tweet, author) = found.ok_or_else(no_tweet)?;
+        let (tweet, author) = found.ok_or(Error::NoTweet(id))?;
         self.relations.refuse_blocked(tweet.author_id, me).await?;
         let seen = self.my_reactions.see(me, vec![tweet]).await?;
-        let tweet = seen.into_iter().next().ok_or_else(no_tweet)?;
+        let tweet = seen.into_iter().next().ok_or(Error::NoTweet(id))?;
         let includes = Includes {
             users: vec![author],
         };

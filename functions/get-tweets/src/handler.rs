@@ -8,6 +8,8 @@ pub(crate) struct GetTweets {
 }
 
 impl http::Handler for GetTweets {
+    const PARAMETERS: &[&str] = &["ids"];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             lookup: TweetLookup::new(roost)?,

@@ -10,6 +10,8 @@ pub(crate) struct GetUserByHandle {
 }
 
 impl http::Handler for GetUserByHandle {
+    const PARAMETERS: &[&str] = &["expand"];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             users: Users::new(roost)?,
@@ -24,7 +26,7 @@ impl http::Handler for GetUserByHandle {
             Ok(handle) => self.users.find_by_handle(&handle).await?,
             Err(_) => None,
         };
-        let user = found.ok_or_else(|| Error::NotFound("nobody has this handle".to_owned()))?;
+        let user = found.ok_or(Error::NoHandle)?;
         self.presenter.answer(me, user, expansion).await
     }
 }

@@ -10,6 +10,8 @@ pub(crate) struct GetUser {
 }
 
 impl http::Handler for GetUser {
+    const PARAMETERS: &[&str] = &["expand"];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             users: Users::new(roost)?,

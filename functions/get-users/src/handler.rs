@@ -10,6 +10,8 @@ pub(crate) struct GetUsers {
 }
 
 impl http::Handler for GetUsers {
+    const PARAMETERS: &[&str] = &["ids", "expand"];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             people: People::new(roost)?,
@@ -43,6 +45,6 @@ mod tests {
     fn without_ids_a_request_is_malformed() {
         let event = EVENT.replace("ids=", "idz=");
         let ids = http::ids(&test::request(&event), UserId::parse);
-        assert!(matches!(ids, Err(shared::Error::Malformed(_))));
+        assert!(matches!(ids, Err(shared::Error::WrongParameters(_))));
     }
 }

@@ -2,7 +2,7 @@ use serde::Serialize;
 use shared::domain::{TweetId, UserId};
 use shared::flows::home_timeline::{HomeTimelines, News, Troubles};
 use shared::runtime::http::{self, HttpResponse, Request};
-use shared::{Error, Result, Roost};
+use shared::{Result, Roost};
 
 pub(crate) struct HomeTimelineNew {
     home: HomeTimelines,
@@ -23,6 +23,8 @@ struct Body {
 }
 
 impl http::Handler for HomeTimelineNew {
+    const PARAMETERS: &[&str] = &["since", "since_id"];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             home: HomeTimelines::new(roost)?,
@@ -30,9 +32,8 @@ impl http::Handler for HomeTimelineNew {
     }
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
-        let since = http::tweet_id(request, "since")?;
-        let since = since.ok_or_else(|| {
-            Error::Malformed("since is missing: the newest id you have seen".to_owned())
+        let since = http::since(request)?.ok_or_else(|| {
+            http::wrong_parameter("since", "since is missing: the newest id you have seen")
         })?;
         let News {
             count,
@@ -59,10 +60,6 @@ mod tests {
 
     #[test]
     fn the_event_says_what_was_seen_last() {
-        assert!(
-            http::tweet_id(&test::request(EVENT), "since")
-                .expect("an id")
-                .is_some()
-        );
+        assert!(http::since(&test::request(EVENT)).expect("an id").is_some());
     }
 }

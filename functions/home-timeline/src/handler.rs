@@ -10,7 +10,7 @@ use shared::flows::home_timeline::{
 use shared::flows::presence::Visits;
 use shared::platform::metrics;
 use shared::runtime::http::{self, HttpResponse, Includes, Request, header};
-use shared::{Error, Result, Roost};
+use shared::{Result, Roost};
 
 pub(crate) struct HomeTimeline {
     home: HomeTimelines,
@@ -69,6 +69,10 @@ struct Meta {
 }
 
 impl http::Handler for HomeTimeline {
+    const PARAMETERS: &[&str] = &[
+        "limit", "cursor", "since", "since_id", "order", "include", "explain",
+    ];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             home: HomeTimelines::new(roost)?,
@@ -95,12 +99,13 @@ impl http::Handler for HomeTimeline {
 impl HomeTimeline {
     async fn read(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let (size, explain) = (http::page_size(request)?, http::switch(request, "explain")?);
-        let since = http::tweet_id(request, "since_id")?;
+        let since = http::since(request)?;
         let (order, activity) = (order(request)?, with_activity(request)?);
         if order == Order::Ranked || activity {
             if since.is_some() {
-                return Err(Error::Malformed(
-                    "a since_id goes with neither order=ranked nor include=activity".to_owned(),
+                return Err(http::wrong_parameter(
+                    "since_id",
+                    "a since_id goes with neither order=ranked nor include=activity",
                 ));
             }
             return self
@@ -108,8 +113,9 @@ impl HomeTimeline {
                 .await;
         }
         match (http::cursor(request)?, since) {
-            (Some(_), Some(_)) => Err(Error::Malformed(
-                "a page has a cursor or a since_id, not both".to_owned(),
+            (Some(_), Some(_)) => Err(http::wrong_parameter(
+                "since_id",
+                "a page has a cursor or a since_id, not both",
             )),
             (None, Some(since)) => {
                 let page = self.home.page_above(me, since, size).await;
@@ -119,11 +125,11 @@ impl HomeTimeline {
             }
             (cursor, None) => {
                 // An explanation can change although the page does not.
-                let known_tag = http::if_none_match(request).filter(|_| !explain);
+                let known = http::known_tags(request).filter(|_| !explain);
                 let below = cursor.map(Cursor::tweet);
-                let page = self.home.page(me, below, size, known_tag).await;
+                let page = self.home.page(me, below, size, known.as_ref()).await;
                 if page.unchanged {
-                    let response = http::not_modified()?;
+                    let response = http::not_modified(&page.tag)?;
                     return Ok(http::with_queries(response, page.queries));
                 }
                 self.below(page, size, explain).await
@@ -162,7 +168,7 @@ impl HomeTimeline {
         let next = page.next.clone();
         let body = Body::new(page, explained, next, None);
         let response = http::with_queries(http::ok(&body)?, queries);
-        let response = http::with_header(response, header::CACHE_CONTROL, "private, no-cache")?;
+        let response = http::with_tag(response, None)?;
         let order = if order == Order::Ranked {
             "&order=ranked"
         } else {
@@ -178,10 +184,7 @@ impl HomeTimeline {
         let (queries, explained) = (page.queries, self.explain(explain, &page).await);
         let body = Body::below(page, explained);
         let response = http::with_queries(http::ok(&body)?, queries);
-        let mut response = http::with_header(response, header::CACHE_CONTROL, "private, no-cache")?;
-        if let Some(tag) = tag {
-            response = http::with_header(response, header::ETAG, &tag)?;
-        }
+        let response = http::with_tag(response, tag.as_deref())?;
         with_next(response, &body, size, explain, "")
     }
 
@@ -199,7 +202,7 @@ fn order(request: &Request) -> Result<Order> {
     match http::query(request, "order") {
         None | Some("latest") => Ok(Order::Latest),
         Some("ranked") => Ok(Order::Ranked),
-        Some(_) => Err(Error::Malformed("order is latest or ranked".to_owned())),
+        Some(_) => Err(http::wrong_parameter("order", "order is latest or ranked")),
     }
 }
 
@@ -207,7 +210,7 @@ fn with_activity(request: &Request) -> Result<bool> {
     match http::query(request, "include") {
         None => Ok(false),
         Some("activity") => Ok(true),
-        Some(_) => Err(Error::Malformed("include is activity".to_owned())),
+        Some(_) => Err(http::wrong_parameter("include", "include is activity")),
     }
 }
 

@@ -10,6 +10,8 @@ pub(crate) struct ListFollowers {
 }
 
 impl http::Handler for ListFollowers {
+    const PARAMETERS: &[&str] = &["limit", "cursor", "expand"];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             followers: Followers::new(roost)?,

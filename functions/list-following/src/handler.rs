@@ -10,6 +10,8 @@ pub(crate) struct ListFollowing {
 }
 
 impl http::Handler for ListFollowing {
+    const PARAMETERS: &[&str] = &["limit", "cursor", "expand"];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             following: Following::new(roost)?,

@@ -1,3 +1,4 @@
+use shared::domain::seal::seal;
 use shared::domain::{TweetId, UserId};
 use shared::flows::lookup::TweetLookup;
 use shared::runtime::http::{self, HttpResponse, Page, Request};
@@ -11,6 +12,8 @@ pub(crate) struct ListLikes {
 }
 
 impl http::Handler for ListLikes {
+    const PARAMETERS: &[&str] = &["limit", "cursor"];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             reactions: Reactions::new(roost)?,
@@ -21,15 +24,16 @@ impl http::Handler for ListLikes {
     /// The newest like comes first. A page may be shorter than asked for, because deleted tweets are left out.
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let size = http::page_size(request)?;
-        let from = http::query(request, "cursor").map(parse).transpose()?;
+        let from = http::list_cursor(request, me, parse)?;
         let likes = self.reactions.liked_by(me, from, size.get()).await?;
         let found = self.lookup.list_entries(me, &likes.tweets).await?;
-        let page = Page::new(found.tweets, likes.next.map(write));
+        let next_cursor = likes.next.map(|next| seal(me, &write(next)));
+        let page = Page::new(found.tweets, next_cursor);
         http::ok(&page.with_users(found.users))
     }
 }
 
-/// A cursor as clients get it. They must not read anything into it.
+/// A place in the list, of which a cursor is made. Clients must not read anything into it.
 fn write(cursor: LikeCursor) -> String {
     format!("l{:x}.{:x}", cursor.liked_at, cursor.tweet.get())
 }
@@ -45,9 +49,7 @@ fn parse(text: &str) -> Result<LikeCursor> {
     });
     // What it was written as; there are other ways to write a number.
     let cursor = cursor.filter(|cursor| write(*cursor) == text);
-    cursor.ok_or_else(|| {
-        Error::Malformed("a cursor is the next_cursor of the page before".to_owned())
-    })
+    cursor.ok_or(Error::ForeignCursor)
 }
 
 #[cfg(test)]

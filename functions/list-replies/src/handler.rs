@@ -8,6 +8,8 @@ pub(crate) struct ListReplies {
 }
 
 impl http::Handler for ListReplies {
+    const PARAMETERS: &[&str] = &["limit", "cursor"];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             replies: RepliesReader::new(roost)?,

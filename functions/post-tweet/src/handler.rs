@@ -1,19 +1,25 @@
-use serde::Deserialize;
-use shared::domain::media::{Medium, UncheckedMedium};
-use shared::domain::{Kind, Tweet, TweetId, TweetRef, TweetText, UserId};
+use shared::domain::{
+    Alt, HttpsUrl, Kind, Medium, MediumKind, SeenTweet, Tweet, TweetId, TweetRef, TweetText, UserId,
+};
 use shared::flows::reactions::{MyReactions, Targets};
 use shared::platform::now_millis;
-use shared::runtime::http::{self, HttpResponse, Request};
+use shared::runtime::body::Fields;
+use shared::runtime::http::{self, HeaderName, HttpResponse, Request};
 use shared::stores::reacted::Marks;
 use shared::stores::tweets::Stored;
 use shared::stores::{Cards, Deeds, IdempotencyKeys, Ids, Timelines, Tweets, Users};
-use shared::{Error, Result, Roost};
+use shared::{Error, Mistake, Result, Roost};
 
 /// How many ids are tried before giving up. More than one is needed only when lanes have wrapped around, or when two
 /// requests with the same key meet.
 const ATTEMPTS: usize = 5;
 
+const KEY: &str = "Idempotency-Key";
+
 const LONGEST_KEY: usize = 255;
+
+/// Says that a tweet was stored by an earlier request with the same key.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 pub(crate) struct PostTweet {
     ids: Ids,
@@ -25,14 +31,6 @@ pub(crate) struct PostTweet {
     my_reactions: MyReactions,
     targets: Targets,
     deeds: Deeds,
-}
-
-#[derive(Deserialize)]
-struct Body {
-    text: String,
-    in_reply_to: Option<String>,
-    #[serde(default)]
-    media: Vec<UncheckedMedium>,
 }
 
 /// What a request asks for.
@@ -85,19 +83,18 @@ impl http::Handler for PostTweet {
         }
         tracing::info!(tweet_id = %tweet.id, "tweet posted");
         // Nobody has had the time to react to it.
-        http::created(&Marks::default().see(tweet))
+        created(&Marks::default().see(tweet))
     }
 }
 
 impl PostTweet {
-    /// The answer to a key that was used before: the tweet as it is now, or as it was if it has been deleted.
+    /// The answer to a key that was used before: the tweet as it is now.
     async fn replay(&self, me: UserId, tweet: Tweet) -> Result<HttpResponse> {
         let now = self.tweets.find(tweet.entry()).await?;
-        let seen = self
-            .my_reactions
-            .see(me, vec![now.unwrap_or(tweet)])
-            .await?;
-        http::created(&seen.first())
+        let now = now.ok_or(Error::TweetDeleted)?;
+        let seen = self.my_reactions.see(me, vec![now]).await?;
+        let seen = seen.first().ok_or(Error::TweetDeleted)?;
+        http::with_header(created(seen)?, REPLAYED, "true")
     }
 
     /// The parent is gone, or may not be replied to any more. That is no reason to refuse a request that was fulfilled
@@ -121,7 +118,7 @@ impl PostTweet {
         let mut stored = self.tweets.get_many(&places).await?;
         match stored.pop() {
             Some(tweet) => self.replay(me, tweet).await,
-            None => Err(error),
+            None => Err(Error::TweetDeleted),
         }
     }
 
@@ -155,11 +152,7 @@ impl PostTweet {
             match stored {
                 Stored::New => return Ok((tweet, true)),
                 Stored::Before(before) => return Ok((before, false)),
-                Stored::KeyReused => {
-                    return Err(Error::Invalid(
-                        "this Idempotency-Key was used with another body".to_owned(),
-                    ));
-                }
+                Stored::KeyReused => return Err(Error::KeyReused),
                 Stored::Refused => {}
             }
         }
@@ -186,39 +179,55 @@ impl PostTweet {
     }
 }
 
+fn created(tweet: &SeenTweet) -> Result<HttpResponse> {
+    http::created_at(&format!("/v1/tweets/{}", tweet.tweet.id), tweet)
+}
+
 fn read(request: &Request) -> Result<Post> {
-    let body: Body = http::body(request)?;
-    let text = TweetText::parse(body.text)?;
-    let in_reply_to = body
-        .in_reply_to
-        .as_deref()
-        .map(TweetId::parse)
-        .transpose()?;
-    let media = Medium::parse_all(body.media)?;
-    let idempotency_key = match request
-        .headers()
-        .get("idempotency-key")
-        .map(|value| value.to_str())
-    {
-        None => None,
-        Some(Ok(key)) if (1..=LONGEST_KEY).contains(&key.len()) => Some(key.to_owned()),
-        Some(_) => {
-            return Err(Error::Malformed(format!(
-                "Idempotency-Key is 1 to {LONGEST_KEY} ASCII characters"
-            )));
-        }
-    };
-    Ok(Post {
-        text,
-        in_reply_to,
-        media,
-        idempotency_key,
+    let idempotency_key = read_key(request)?;
+    let mut body = Fields::of(request)?;
+    let text = body.text("text", TweetText::parse);
+    let in_reply_to = body.optional_text("in_reply_to", TweetId::parse);
+    let media = body.list("media", Medium::MOST, read_medium);
+    body.finish(|| {
+        Some(Post {
+            text: text?,
+            in_reply_to,
+            media,
+            idempotency_key,
+        })
     })
+}
+
+fn read_medium(item: &mut Fields) -> Option<Medium> {
+    let kind = item.text("type", MediumKind::parse);
+    let url = item.text("url", |url| HttpsUrl::parse("url", url));
+    let alt = item.optional_text("alt", Alt::parse);
+    Some(Medium {
+        kind: kind?,
+        url: url?,
+        alt: alt.flatten(),
+    })
+}
+
+fn read_key(request: &Request) -> Result<Option<String>> {
+    let Some(value) = request.headers().get(KEY) else {
+        return Ok(None);
+    };
+    match value.to_str() {
+        Ok(key) if (1..=LONGEST_KEY).contains(&key.len()) => Ok(Some(key.to_owned())),
+        _ => {
+            let detail = format!("{KEY} is 1 to {LONGEST_KEY} ASCII characters");
+            let mistake = Mistake::in_header(KEY, detail);
+            Err(Error::WrongParameters(vec![mistake]))
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shared::Place;
     use shared::runtime::http::test;
 
     const EVENT: &str = include_str!("../../../events/post-tweet.json");
@@ -236,6 +245,25 @@ mod tests {
         let mut request = test::request(EVENT);
         let key = "k".repeat(LONGEST_KEY + 1).parse().expect("a header value");
         request.headers_mut().insert("idempotency-key", key);
-        assert!(matches!(read(&request), Err(Error::Malformed(_))));
+        assert!(matches!(read(&request), Err(Error::WrongParameters(_))));
+    }
+
+    #[test]
+    fn every_wrong_field_is_told_at_once() {
+        let body =
+            r#"{"text": "\u200b", "in_reply_to": "x", "media": [{"type": "gif", "uri": "x"}]}"#;
+        let Err(Error::InvalidFields(mistakes)) = read(&test::with_body(EVENT, body)) else {
+            panic!("{body} was read");
+        };
+        let expected = [
+            "/text",
+            "/in_reply_to",
+            "/media/0/type",
+            "/media/0/url",
+            "/media/0/uri",
+        ];
+        let told = mistakes.into_iter().map(|mistake| mistake.place);
+        let expected = expected.map(|pointer| Place::Pointer(pointer.to_owned()));
+        assert_eq!(told.collect::<Vec<_>>(), expected);
     }
 }

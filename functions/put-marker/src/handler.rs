@@ -1,5 +1,5 @@
-use serde::Deserialize;
 use shared::domain::{TweetId, UserId};
+use shared::runtime::body::Fields;
 use shared::runtime::http::{self, HttpResponse, Request};
 use shared::stores::{Markers, Users};
 use shared::{Error, Result, Roost};
@@ -7,13 +7,6 @@ use shared::{Error, Result, Roost};
 pub(crate) struct PutMarker {
     users: Users,
     markers: Markers,
-}
-
-#[derive(Deserialize)]
-struct Body {
-    last_read_id: String,
-    /// The version that the client has seen; 0 if there is no marker yet.
-    version: u64,
 }
 
 impl http::Handler for PutMarker {
@@ -36,11 +29,12 @@ impl http::Handler for PutMarker {
     }
 }
 
+/// How far the client has read, and the version of the marker that it has seen; 0 if there is no marker yet.
 fn read(request: &Request) -> Result<(TweetId, u64)> {
-    let body: Body = http::body(request)?;
-    let last_read = TweetId::parse(&body.last_read_id)
-        .map_err(|error| Error::Invalid(format!("last_read_id: {error}")))?;
-    Ok((last_read, body.version))
+    let mut body = Fields::of(request)?;
+    let last_read = body.text("last_read_id", TweetId::parse);
+    let version = body.number("version");
+    body.finish(|| last_read.zip(version))
 }
 
 #[cfg(test)]
@@ -59,6 +53,6 @@ mod tests {
     #[test]
     fn an_id_that_is_none_is_refused_as_invalid() {
         let request = test::with_body(EVENT, r#"{"last_read_id": "x", "version": 0}"#);
-        assert!(matches!(read(&request), Err(Error::Invalid(_))));
+        assert!(matches!(read(&request), Err(Error::InvalidFields(_))));
     }
 }

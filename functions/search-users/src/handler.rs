@@ -3,7 +3,7 @@ use shared::flows::lookup::People;
 use shared::runtime::http::{self, HttpResponse, Page, Request};
 use shared::runtime::people::{Expansion, Presenter};
 use shared::stores::Users;
-use shared::{Error, Result, Roost};
+use shared::{Result, Roost};
 
 /// The most people that a search finds.
 const MOST: usize = 20;
@@ -15,6 +15,8 @@ pub(crate) struct SearchUsers {
 }
 
 impl http::Handler for SearchUsers {
+    const PARAMETERS: &[&str] = &["q", "expand"];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             users: Users::new(roost)?,
@@ -33,14 +35,14 @@ impl http::Handler for SearchUsers {
 }
 
 fn read(request: &Request) -> Result<HandlePrefix> {
-    let asked = http::query(request, "q");
-    let asked = asked.ok_or_else(|| Error::Malformed("q is missing".to_owned()))?;
-    HandlePrefix::parse(asked)
+    let asked = http::parameter(request, "q", HandlePrefix::parse)?;
+    asked.ok_or_else(|| http::wrong_parameter("q", "q is missing"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shared::Error;
     use shared::runtime::http::test;
 
     const EVENT: &str = include_str!("../../../events/search-users.json");
@@ -56,7 +58,7 @@ mod tests {
         for query in ["", "q=", "q=a", "p=ali"] {
             let event = EVENT.replace("q=ali", query);
             let read = read(&test::request(&event));
-            assert!(matches!(read, Err(Error::Malformed(_))), "{query}");
+            assert!(matches!(read, Err(Error::WrongParameters(_))), "{query}");
         }
     }
 }

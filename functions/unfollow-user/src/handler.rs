@@ -3,7 +3,7 @@ use shared::flows::edges::EdgeSettler;
 use shared::runtime::http::{self, HttpResponse, Request};
 use shared::stores::Follows;
 use shared::stores::follows::Edge;
-use shared::{Result, Roost};
+use shared::{Error, Result, Roost};
 
 pub(crate) struct UnfollowUser {
     follows: Follows,
@@ -21,9 +21,7 @@ impl http::Handler for UnfollowUser {
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let followee = http::user_id(request, me)?;
         if followee == me {
-            return Err(shared::Error::Invalid(
-                "you cannot unfollow yourself".to_owned(),
-            ));
+            return Err(Error::Yourself("unfollow"));
         }
         let edge = Edge::new(me, followee);
         if self.follows.unfollow(edge).await? {

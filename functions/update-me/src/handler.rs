@@ -1,28 +1,11 @@
-use serde::{Deserialize, Deserializer};
 use shared::domain::{AvatarUrl, Bio, DisplayName, ProfileChange, UserId};
 use shared::flows::profiles::Profiles;
+use shared::runtime::body::Fields;
 use shared::runtime::http::{self, HttpResponse, Request};
 use shared::{Error, Result, Roost};
 
 pub(crate) struct UpdateMe {
     profiles: Profiles,
-}
-
-/// A field that is not there stays as it is; `null` removes it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Body {
-    #[serde(default, deserialize_with = "given")]
-    name: Option<Option<String>>,
-    #[serde(default, deserialize_with = "given")]
-    bio: Option<Option<String>>,
-    #[serde(default, deserialize_with = "given")]
-    avatar_url: Option<Option<String>>,
-}
-
-/// Called only for a field that is there.
-fn given<'de, D: Deserializer<'de>>(field: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(field).map(Some)
 }
 
 impl http::Handler for UpdateMe {
@@ -38,21 +21,21 @@ impl http::Handler for UpdateMe {
     }
 }
 
+/// A field that is not there stays as it is; `null` removes it.
 fn read(request: &Request) -> Result<ProfileChange> {
-    let body: Body = http::body(request)?;
-    let name = match body.name {
-        None => None,
-        Some(Some(name)) => Some(DisplayName::parse(&name)?),
-        Some(None) => return Err(Error::Invalid("name cannot be removed".to_owned())),
-    };
-    let bio = body.bio.map(|bio| Bio::parse(&bio.unwrap_or_default()));
-    let avatar_url = body
-        .avatar_url
-        .map(|url| url.as_deref().map(AvatarUrl::parse).transpose());
-    Ok(ProfileChange {
-        name,
-        bio: bio.transpose()?,
-        avatar_url: avatar_url.transpose()?,
+    let mut body = Fields::of(request)?;
+    let name = body.change("name", |name| match name {
+        Some(name) => DisplayName::parse(name),
+        None => Err(Error::Invalid("name cannot be removed".to_owned())),
+    });
+    let bio = body.change("bio", |bio| Bio::parse(bio.unwrap_or_default()));
+    let avatar_url = body.change("avatar_url", |url| url.map(AvatarUrl::parse).transpose());
+    body.finish(|| {
+        Some(ProfileChange {
+            name,
+            bio,
+            avatar_url,
+        })
     })
 }
 
@@ -95,7 +78,7 @@ mod tests {
             r#"{"bio": 5}"#,
         ] {
             let change = read(&test::with_body(EVENT, body));
-            assert!(matches!(change, Err(Error::Invalid(_))), "{body}");
+            assert!(matches!(change, Err(Error::InvalidFields(_))), "{body}");
         }
     }
 }

@@ -8,7 +8,7 @@ use shared::flows::reactions::MyReactions;
 use shared::runtime::http::{self, HttpResponse, Page, Request};
 use shared::stores::tweets::{NEWEST, Post};
 use shared::stores::{Relations, Tweets, Users};
-use shared::{Error, Result, Roost};
+use shared::{Result, Roost};
 
 pub(crate) struct UserTimeline {
     users: Users,
@@ -19,6 +19,8 @@ pub(crate) struct UserTimeline {
 }
 
 impl http::Handler for UserTimeline {
+    const PARAMETERS: &[&str] = &["limit", "cursor", "include"];
+
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             users: Users::new(roost)?,
@@ -96,7 +98,7 @@ fn with_replies(request: &Request) -> Result<bool> {
     match http::query(request, "include") {
         None => Ok(false),
         Some("replies") => Ok(true),
-        Some(_) => Err(Error::Malformed("include can be replies".to_owned())),
+        Some(_) => Err(http::wrong_parameter("include", "include can be replies")),
     }
 }
 

@@ -76,8 +76,15 @@ fn detail(body: &Bytes) -> Option<String> {
     let problem: Value = serde_json::from_slice(body).ok()?;
     let mut said = problem["detail"].as_str()?.to_owned();
     for error in problem["errors"].as_array().into_iter().flatten() {
-        let text = |key: &str| error[key].as_str().unwrap_or_default();
-        said.push_str(&format!("  {}: {}", text("pointer"), text("detail")));
+        let text = |key: &str| error[key].as_str();
+        let place = ["pointer", "parameter", "header"]
+            .into_iter()
+            .find_map(text);
+        let (place, detail) = (
+            place.unwrap_or_default(),
+            text("detail").unwrap_or_default(),
+        );
+        said.push_str(&format!("  {place}: {detail}"));
     }
     Some(said)
 }
@@ -93,10 +100,10 @@ mod tests {
             said(r#"{"detail":"No such user."}"#).as_deref(),
             Some("No such user.")
         );
-        let several = r##"{"detail":"Two fields are wrong.","errors":[{"pointer":"#/name","detail":"too long"},{"pointer":"#/handle","detail":"taken"}]}"##;
+        let several = r##"{"detail":"Two fields are wrong.","errors":[{"pointer":"/name","detail":"too long"},{"parameter":"limit","detail":"taken"}]}"##;
         assert_eq!(
             said(several).as_deref(),
-            Some("Two fields are wrong.  #/name: too long  #/handle: taken")
+            Some("Two fields are wrong.  /name: too long  limit: taken")
         );
         assert_eq!(said("not JSON"), None);
     }

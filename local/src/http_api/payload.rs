@@ -10,12 +10,12 @@ use base64::engine::general_purpose::STANDARD;
 use chrono::Utc;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
-use uuid::Uuid;
 
 use crate::template::ACCOUNT;
 
 /// What the gateway has found out about a request before the function sees it.
 pub(super) struct Context<'a> {
+    pub(super) request_id: &'a str,
     pub(super) route_key: &'a str,
     pub(super) path_parameters: Map<String, Value>,
     /// `{jwt: {claims, scopes}}`.
@@ -71,7 +71,7 @@ pub(super) fn event(request: &Parts, body: &Bytes, context: Context<'_>) -> Valu
                 "sourceIp": context.client.ip(),
                 "userAgent": text_of(header::USER_AGENT).unwrap_or_default(),
             },
-            "requestId": Uuid::new_v4().to_string(),
+            "requestId": context.request_id,
             "routeKey": context.route_key,
             "stage": "$default",
             "time": now.format("%d/%b/%Y:%H:%M:%S %z").to_string(),
@@ -205,6 +205,7 @@ mod tests {
     fn event_of(request: Request<()>, body: &'static [u8]) -> Value {
         let (parts, ()) = request.into_parts();
         let context = Context {
+            request_id: "r-1",
             route_key: "POST /v1/tweets",
             path_parameters: Map::new(),
             authorizer: Some(json!({"jwt": {"claims": {"sub": "alice"}, "scopes": null}})),

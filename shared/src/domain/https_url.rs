@@ -13,9 +13,9 @@ impl HttpsUrl {
     pub const MAX_BYTES: usize = 2_048;
 
     /// `field` is what the error calls it.
-    pub fn parse(field: &str, text: String) -> Result<Self> {
-        if text.len() <= Self::MAX_BYTES && is_https_url(&text) {
-            Ok(Self(text))
+    pub fn parse(field: &str, text: &str) -> Result<Self> {
+        if text.len() <= Self::MAX_BYTES && is_https_url(text) {
+            Ok(Self(text.to_owned()))
         } else {
             Err(Error::Invalid(format!(
                 "{field} is an https URL of at most {} bytes",
@@ -64,7 +64,7 @@ mod tests {
             "https://example.com",
             "https://example.com:8443/a?b=c#d",
         ] {
-            assert!(HttpsUrl::parse("url", text.to_owned()).is_ok(), "{text}");
+            assert!(HttpsUrl::parse("url", text).is_ok(), "{text}");
         }
         for text in [
             "",
@@ -77,15 +77,15 @@ mod tests {
             "https://example.com/ü",
             "https://example.com/\u{7}",
         ] {
-            assert!(HttpsUrl::parse("url", text.to_owned()).is_err(), "{text}");
+            assert!(HttpsUrl::parse("url", text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn a_url_is_bounded_in_bytes() {
         let url = |bytes: usize| format!("https://example.com/{}", "a".repeat(bytes - 20));
-        assert!(HttpsUrl::parse("url", url(2_048)).is_ok());
-        let error = HttpsUrl::parse("avatar_url", url(2_049)).expect_err("too long");
+        assert!(HttpsUrl::parse("url", &url(2_048)).is_ok());
+        let error = HttpsUrl::parse("avatar_url", &url(2_049)).expect_err("too long");
         assert!(error.to_string().contains("avatar_url"), "{error}");
     }
 }

@@ -35,16 +35,12 @@ impl Cursor {
     pub fn parse(text: &str) -> Result<Self> {
         TweetId::parse(text)
             .map(|id| Self(id.get()))
-            .map_err(|_| no_cursor())
+            .map_err(|_| Error::ForeignCursor)
     }
 
     pub const fn tweet(self) -> TweetId {
         TweetId::new(self.0)
     }
-}
-
-fn no_cursor() -> Error {
-    Error::Malformed("a cursor is the next_cursor of the page before, of the same list".to_owned())
 }
 
 /// A place in a list of people: one of them, and whatever else the list is sorted by. As a cursor it says where the page
@@ -70,7 +66,7 @@ pub enum FollowedPlace {
 
 impl PeopleCursor for FollowerPlace {
     fn parse(text: &str) -> Result<Self> {
-        let digits = text.strip_prefix('r').ok_or_else(no_cursor)?;
+        let digits = text.strip_prefix('r').ok_or(Error::ForeignCursor)?;
         Ok(Self(user(digits)?))
     }
 
@@ -84,8 +80,8 @@ impl PeopleCursor for FollowedPlace {
         if let Some(digits) = text.strip_prefix('u') {
             return Ok(Self::Before(user(digits)?));
         }
-        let digits = text.strip_prefix('t').ok_or_else(no_cursor)?;
-        let (at, id) = digits.split_at_checked(HEX).ok_or_else(no_cursor)?;
+        let digits = text.strip_prefix('t').ok_or(Error::ForeignCursor)?;
+        let (at, id) = digits.split_at_checked(HEX).ok_or(Error::ForeignCursor)?;
         Ok(Self::At(hex(at)?, user(id)?))
     }
 
@@ -121,7 +117,7 @@ fn hex(digits: &str) -> Result<u64> {
         .filter(|digits| digits.len() == HEX && digits.bytes().all(canonical))
         .and_then(|digits| u64::from_str_radix(digits, 16).ok())
         .filter(|number| *number < 1 << 63);
-    number.ok_or_else(no_cursor)
+    number.ok_or(Error::ForeignCursor)
 }
 
 fn user(digits: &str) -> Result<UserId> {

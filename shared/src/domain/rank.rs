@@ -166,23 +166,22 @@ pub(crate) const FORMULA: Formula = Formula {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::media::{Medium, UncheckedMedium};
-    use crate::domain::{ReactionCounts, TweetId, TweetText};
+    use crate::domain::{HttpsUrl, Medium, MediumKind, ReactionCounts, TweetId, TweetText};
     use proptest::prelude::*;
 
     const NOW: u64 = 1_794_873_600_000;
 
     fn media(kinds: &[&str]) -> Vec<Medium> {
-        let media = kinds.iter().map(|kind| UncheckedMedium {
-            kind: (*kind).to_owned(),
-            url: "https://example.org/a".to_owned(),
+        let media = kinds.iter().map(|kind| Medium {
+            kind: MediumKind::parse(kind).expect("a kind"),
+            url: HttpsUrl::parse("url", "https://example.org/a").expect("a URL"),
             alt: None,
         });
-        Medium::parse_all(media.collect()).expect("media")
+        media.collect()
     }
 
     fn tweet(counts: [u64; 3], kinds: &[&str], millis: u64, author: u64) -> Tweet {
-        let text = TweetText::parse("x".to_owned()).expect("a text");
+        let text = TweetText::parse("x").expect("a text");
         let [like_count, reply_count, repost_count] = counts;
         Tweet {
             counts: ReactionCounts {

@@ -69,9 +69,7 @@ impl RelationCursor {
             };
             (id.len() == Self::DIGITS.1).then_some(Self { relation, last })
         };
-        read().ok_or_else(|| {
-            Error::Malformed("a cursor is the next_cursor of the page before".to_owned())
-        })
+        read().ok_or(Error::ForeignCursor)
     }
 }
 

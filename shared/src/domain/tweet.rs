@@ -1,42 +1,28 @@
 //! A tweet, what its text may be, and what a reader sees of it.
 
 use serde::{Deserialize, Serialize};
-use unicode_segmentation::UnicodeSegmentation;
 
+use super::text::TextRule;
 use super::{Entry, Kind, Medium, TweetId, TweetRef, UserId};
-use crate::{Error, Result};
+use crate::Result;
 
-/// 1 to 280 characters as a reader counts them (grapheme clusters), not only white space. Kept exactly as sent.
-///
-/// One such character can have any number of accents, so the bytes of UTF-8 are limited as well.
+/// 1 to 280 characters as a reader counts them, in at most 4 KiB. It may have several lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TweetText(String);
 
 impl TweetText {
-    const MAX: usize = 280;
     pub const MAX_BYTES: usize = 4 * 1024;
 
-    pub fn parse(text: String) -> Result<Self> {
-        if text.trim().is_empty() {
-            return Err(Error::Invalid(
-                "text must not be empty or only white space".to_owned(),
-            ));
-        }
-        // Before the characters are counted, which takes longer the more bytes there are.
-        if text.len() > Self::MAX_BYTES {
-            return Err(Error::Invalid(format!(
-                "text takes more than {} bytes; use fewer accents or emoji",
-                Self::MAX_BYTES
-            )));
-        }
-        if text.graphemes(true).nth(Self::MAX).is_some() {
-            return Err(Error::Invalid(format!(
-                "text is longer than {} characters",
-                Self::MAX
-            )));
-        }
-        Ok(Self(text))
+    const RULE: TextRule = TextRule {
+        field: "text",
+        most: 280,
+        most_bytes: Self::MAX_BYTES,
+        lines: true,
+    };
+
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::RULE.require(text).map(Self)
     }
 
     pub fn as_str(&self) -> &str {
@@ -179,23 +165,24 @@ impl ListedTweet {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use unicode_segmentation::UnicodeSegmentation;
 
     #[test]
     fn length_is_counted_in_graphemes() {
         for character in ["x", "é", "e\u{301}", "👍🏽"] {
-            assert!(TweetText::parse(character.repeat(280)).is_ok());
-            assert!(TweetText::parse(character.repeat(281)).is_err());
+            assert!(TweetText::parse(&character.repeat(280)).is_ok());
+            assert!(TweetText::parse(&character.repeat(281)).is_err());
         }
-        assert!(TweetText::parse("👨‍👩‍👧‍👦".repeat(160)).is_ok());
+        assert!(TweetText::parse(&"👨‍👩‍👧‍👦".repeat(160)).is_ok());
     }
 
     #[test]
     fn one_character_with_any_number_of_accents_is_no_tweet() {
         let accents = |count| format!("a{}", "\u{301}".repeat(count));
-        let error = TweetText::parse(accents(14_000)).expect_err("28,001 bytes");
+        let error = TweetText::parse(&accents(14_000)).expect_err("28,001 bytes");
         assert!(error.to_string().contains("4096 bytes"), "{error}");
-        assert!(TweetText::parse(accents(2_047)).is_ok(), "4,095 bytes");
-        assert!(TweetText::parse(accents(2_048)).is_err(), "4,097 bytes");
+        assert!(TweetText::parse(&accents(2_047)).is_ok(), "4,095 bytes");
+        assert!(TweetText::parse(&accents(2_048)).is_err(), "4,097 bytes");
     }
 
     proptest! {
@@ -206,25 +193,25 @@ mod tests {
             times in 1..200_usize,
         ) {
             let text = text.repeat(times) + &"\u{301}".repeat(accents);
-            let (characters, bytes) = (text.graphemes(true).count(), text.len());
-            let fits = !text.trim().is_empty() && characters <= 280 && bytes <= 4_096;
-            prop_assert_eq!(TweetText::parse(text).is_ok(), fits, "{} characters, {} bytes", characters, bytes);
+            let trimmed = text.trim();
+            let (characters, bytes) = (trimmed.graphemes(true).count(), trimmed.len());
+            if TweetText::parse(&text).is_ok() {
+                prop_assert!((1..=280).contains(&characters) && bytes <= 4_096);
+            } else if trimmed.contains(|c: char| c.is_ascii_graphic()) {
+                prop_assert!(characters > 280 || bytes > 4_096, "{} characters, {} bytes", characters, bytes);
+            }
         }
     }
 
     #[test]
-    fn white_space_alone_is_no_tweet() {
+    fn white_space_alone_is_no_tweet_and_goes_around_one() {
         for text in ["", " ", "\n\t", "\u{3000}\u{a0}"] {
             assert!(
-                TweetText::parse(text.to_owned()).is_err(),
+                TweetText::parse(text).is_err(),
                 "{text:?} was taken for a text"
             );
         }
-        assert_eq!(
-            TweetText::parse(" hi ".to_owned())
-                .expect("a text")
-                .as_str(),
-            " hi "
-        );
+        let text = TweetText::parse(" two\nlines ").expect("a text");
+        assert_eq!(text.as_str(), "two\nlines");
     }
 }

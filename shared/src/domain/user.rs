@@ -1,16 +1,56 @@
 //! A person and what their name may look like.
 
 use serde::{Deserialize, Serialize};
-use unicode_segmentation::UnicodeSegmentation;
 
 use super::UserId;
 use super::https_url::is_https_url;
+use super::text::TextRule;
 use crate::{Error, Result};
 
 /// `@handle`: 1 to 15 letters, digits and underscores. Unique without regard to case, shown as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Handle(String);
+
+/// Handles that nobody gets: they would look like a part of Roost, or like a path.
+const RESERVED: [&str; 36] = [
+    "about",
+    "account",
+    "admin",
+    "administrator",
+    "api",
+    "billing",
+    "dev",
+    "everyone",
+    "explore",
+    "handles",
+    "help",
+    "home",
+    "info",
+    "login",
+    "logout",
+    "me",
+    "moderator",
+    "news",
+    "nobody",
+    "notifications",
+    "null",
+    "official",
+    "privacy",
+    "roost",
+    "root",
+    "search",
+    "security",
+    "settings",
+    "signup",
+    "staff",
+    "status",
+    "support",
+    "system",
+    "tweets",
+    "undefined",
+    "users",
+];
 
 impl Handle {
     const MAX: usize = 15;
@@ -26,6 +66,19 @@ impl Handle {
                 Self::MAX
             )))
         }
+    }
+
+    /// A handle for somebody who signs up. Those who have a reserved one keep it.
+    pub fn parse_new(text: &str) -> Result<Self> {
+        let handle = Self::parse(text)?;
+        if handle.is_reserved() {
+            return Err(Error::Invalid(format!("the handle {text} is reserved")));
+        }
+        Ok(handle)
+    }
+
+    pub fn is_reserved(&self) -> bool {
+        RESERVED.contains(&self.key().as_str())
     }
 
     pub fn as_str(&self) -> &str {
@@ -81,26 +134,17 @@ impl HandlePrefix {
 pub struct DisplayName(String);
 
 impl DisplayName {
-    const MAX: usize = 50;
     pub const MAX_BYTES: usize = 512;
 
+    const RULE: TextRule = TextRule {
+        field: "name",
+        most: 50,
+        most_bytes: Self::MAX_BYTES,
+        lines: false,
+    };
+
     pub fn parse(text: &str) -> Result<Self> {
-        let text = text.trim();
-        if text.len() > Self::MAX_BYTES {
-            return Err(Error::Invalid(format!(
-                "name takes more than {} bytes; use fewer accents or emoji",
-                Self::MAX_BYTES
-            )));
-        }
-        let fits = (1..=Self::MAX).contains(&text.graphemes(true).count());
-        if fits && !text.chars().any(char::is_control) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(Error::Invalid(format!(
-                "name is 1 to {} characters, not only white space, on one line",
-                Self::MAX
-            )))
-        }
+        Self::RULE.require(text).map(Self)
     }
 
     pub fn as_str(&self) -> &str {
@@ -115,26 +159,18 @@ impl DisplayName {
 pub struct Bio(String);
 
 impl Bio {
-    const MAX: usize = 160;
     pub const MAX_BYTES: usize = 1_024;
+
+    const RULE: TextRule = TextRule {
+        field: "bio",
+        most: 160,
+        most_bytes: Self::MAX_BYTES,
+        lines: true,
+    };
 
     /// `None` if nothing is left after trimming: that is no bio.
     pub fn parse(text: &str) -> Result<Option<Self>> {
-        let text = text.trim();
-        if text.len() > Self::MAX_BYTES {
-            return Err(Error::Invalid(format!(
-                "bio takes more than {} bytes; use fewer accents or emoji",
-                Self::MAX_BYTES
-            )));
-        }
-        let fits = text.graphemes(true).nth(Self::MAX).is_none();
-        if !fits || text.chars().any(|c| c.is_control() && c != '\n') {
-            return Err(Error::Invalid(format!(
-                "bio is at most {} characters, without control characters other than line feeds",
-                Self::MAX
-            )));
-        }
-        Ok((!text.is_empty()).then(|| Self(text.to_owned())))
+        Ok(Self::RULE.check(text)?.map(Self))
     }
 
     pub fn as_str(&self) -> &str {
@@ -214,6 +250,7 @@ pub struct Relationship {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use unicode_segmentation::UnicodeSegmentation;
 
     #[test]
     fn handles_differ_in_more_than_case() {

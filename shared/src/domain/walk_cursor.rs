@@ -161,11 +161,7 @@ impl WalkCursor {
     }
 
     pub fn parse(text: &str, of: CursorOf, reader: UserId) -> Result<Self> {
-        let wrong = || {
-            Error::Malformed(
-                "a cursor is the next_cursor of the page before, of the same list".to_owned(),
-            )
-        };
+        let wrong = || Error::ForeignCursor;
         if text.len() > MOST_TEXT {
             return Err(wrong());
         }

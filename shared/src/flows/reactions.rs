@@ -31,7 +31,7 @@ impl Targets {
     /// The tweet, unless there is none or its author has blocked `me`. The id of a repost leads to its original.
     pub async fn find(&self, me: UserId, tweet: TweetId) -> Result<Entry> {
         let found = self.place(me, tweet).await?;
-        let entry = found.ok_or_else(|| Error::NotFound(format!("there is no tweet {tweet}")))?;
+        let entry = found.ok_or(Error::NoTweet(tweet))?;
         self.relations.refuse_blocked(entry.author, me).await?;
         Ok(entry)
     }

@@ -46,7 +46,7 @@ impl Relating {
             .await;
         self.excluded.end_change(change).await?;
         if added? == Added::TooMany {
-            return Err(Error::Invalid(format!(
+            return Err(Error::LimitReached(format!(
                 "you {} {} people already, which is the most",
                 relation.verb(),
                 Relation::MOST
@@ -75,7 +75,7 @@ impl Relating {
         let exist = tokio::try_join!(self.users.still_exists(me), self.users.still_exists(other))?;
         let error = match exist {
             (true, true) => return Ok(()),
-            (true, false) => Error::NotFound(format!("there is no user {other}")),
+            (true, false) => Error::NoUser(other),
             (false, _) => Error::NoProfile,
         };
         self.end(relation, me, other).await?;
@@ -129,8 +129,7 @@ impl Blocking {
 
 fn check(relation: Relation, me: UserId, other: UserId) -> Result<()> {
     if other == me {
-        let text = format!("you cannot {} yourself", relation.verb());
-        return Err(Error::Invalid(text));
+        return Err(Error::Yourself(relation.verb()));
     }
     Ok(())
 }

@@ -1,34 +1,35 @@
-//! HTTP: from API Gateway's event to a handler, and from what it returns to JSON or a problem (RFC 9457).
+//! HTTP: from API Gateway's event to a handler, and from what it returns to JSON or a [`super::problem`].
 //!
-//! This is the only place where an error becomes a status, and where limits are kept: a handler knows nothing of them.
+//! This is the only place where limits are kept and requests are numbered: a handler knows nothing of either.
 
 use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
-pub use lambda_http::http::header;
-use lambda_http::http::{HeaderName, HeaderValue, StatusCode};
+pub use lambda_http::http::{HeaderName, header};
+use lambda_http::http::{HeaderValue, StatusCode};
 use lambda_http::request::RequestContext;
 use lambda_http::{Body, Response, service_fn};
 pub use lambda_http::{Request, RequestExt};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::Exit;
 use super::guard::guarded;
-use crate::domain::{Cursor, IdList, PageSize, PeopleCursor, TweetId, User, UserId};
+use super::problem::{self, Problem};
+use super::query;
+pub use super::query::{
+    cursor, cursor_text, ids, known_tags, list_cursor, page_size, parameter, query, since, switch,
+    wrong_parameter,
+};
+use crate::domain::{User, UserId};
 use crate::platform::{Roost, metrics, now_millis};
 use crate::stores::rate_limits::{Kind, Verdict};
 use crate::stores::{Identities, RateLimits};
 use crate::{Error, Result};
 
 pub type HttpResponse = Response<Body>;
-
-/// The largest body that is read.
-const MOST_BODY_BYTES: usize = 32 * 1024;
 
 /// How long a PUT or a DELETE is tried. An attempt takes half a second if Redis does not answer, and a function has ten.
 const PERSISTENCE: Duration = Duration::from_secs(4);
@@ -38,6 +39,9 @@ const PAUSE_MS: std::ops::Range<u64> = 200..400;
 
 /// One endpoint: what it needs, and what it answers.
 pub trait Handler: Sized + Sync {
+    /// The parameters of the query that it knows. All others are refused.
+    const PARAMETERS: &[&str] = &[];
+
     fn new(roost: &Roost) -> Result<Self>;
 
     /// `me` is the user who calls.
@@ -50,6 +54,9 @@ pub trait Handler: Sized + Sync {
 
 /// Like [`Handler`], for callers who may have no profile.
 pub trait SubjectHandler: Sized + Sync {
+    /// As in [`Handler::PARAMETERS`].
+    const PARAMETERS: &[&str] = &[];
+
     fn new(roost: &Roost) -> Result<Self>;
 
     /// `subject` is the `sub` of the caller's token.
@@ -76,41 +83,61 @@ pub async fn serve_subject<H: SubjectHandler>() -> Exit {
     let roost = Roost::start().await?;
     let handler = &H::new(&roost)?;
     run(&roost, async move |request: Request| {
-        handler.handle(&subject(&request)?, &request).await
+        for_subject(handler, &request).await
     })
     .await
 }
 
+/// Lets the handler answer, whoever calls.
+async fn for_subject<H: SubjectHandler>(handler: &H, request: &Request) -> Result<HttpResponse> {
+    let subject = &subject(request)?;
+    query::check(request, H::PARAMETERS)?;
+    let handled = || handler.handle(subject, request);
+    if is_read(request) {
+        handled().await
+    } else {
+        persistently(request, handled).await
+    }
+}
+
 /// Finds out who calls and lets the handler answer.
-async fn for_user(
-    handler: &impl Handler,
+async fn for_user<H: Handler>(
+    handler: &H,
     identities: &Identities,
     request: &Request,
 ) -> Result<HttpResponse> {
-    let subject = subject(request)?;
-    let handled = async || {
+    let subject = &subject(request)?;
+    query::check(request, H::PARAMETERS)?;
+    let handled = || async move {
         handler
-            .handle(identities.user(&subject).await?, request)
+            .handle(identities.user(subject).await?, request)
             .await
     };
     if !is_read(request) {
-        identities.verify(&subject).await;
-        // What may be repeated is tried again if a store does not answer for a moment: nobody should have to repeat a
-        // delete because Redis was slow once.
-        let until = Instant::now() + PERSISTENCE;
-        loop {
-            match handled().await {
-                Err(error) if is_repeatable(request, &error) && Instant::now() < until => {
-                    tracing::warn!(error = error.chain(), "request tried again");
-                    sleep(Duration::from_millis(fastrand::u64(PAUSE_MS))).await;
-                }
-                result => return result,
-            }
-        }
+        identities.verify(subject).await;
+        return persistently(request, handled).await;
     }
     // A read does no harm, so it does not wait for the check. If the caller changed, the handler answers again.
-    let (result, same) = tokio::join!(guarded(handled()), identities.verify(&subject));
+    let (result, same) = tokio::join!(guarded(handled()), identities.verify(subject));
     if same { result } else { handled().await }
+}
+
+/// What may be repeated is tried again if a store does not answer for a moment: nobody should have to repeat a delete
+/// because Redis was slow once.
+async fn persistently<F>(request: &Request, handled: impl Fn() -> F) -> Result<HttpResponse>
+where
+    F: Future<Output = Result<HttpResponse>>,
+{
+    let until = Instant::now() + PERSISTENCE;
+    loop {
+        match handled().await {
+            Err(error) if is_repeatable(request, &error) && Instant::now() < until => {
+                tracing::warn!(error = error.chain(), "request tried again");
+                sleep(Duration::from_millis(fastrand::u64(PAUSE_MS))).await;
+            }
+            result => return result,
+        }
+    }
 }
 
 /// Runs the function, within each caller's limits.
@@ -121,12 +148,17 @@ where
     let limits = &RateLimits::new(roost)?;
     lambda_http::run(service_fn(|request: Request| {
         let (subject, reads) = (subject(&request).ok(), is_read(&request));
+        let request_id = request_id(&request);
         let handled = guarded(handle(request));
         async move {
             // A caller without a token has no budget, and is refused by the handler.
             let kind = if reads { Kind::Read } else { Kind::Write };
             let taken = async { limits.take(subject.as_ref()?, kind).await };
-            let response = within(taken, reads, handled).await;
+            let (result, verdict) = within(taken, reads, handled).await;
+            let mut response = answer(result, request_id.as_deref());
+            if let Some(verdict) = verdict {
+                say_limits(&mut response, verdict);
+            }
             if let (Some(subject), Some(Cost(requests))) = (&subject, response.extensions().get()) {
                 limits.charge(subject, kind, *requests).await;
             }
@@ -150,35 +182,23 @@ async fn within(
     taken: impl Future<Output = Option<Verdict>>,
     reads: bool,
     handled: impl Future<Output = Result<HttpResponse>>,
-) -> HttpResponse {
+) -> (Result<HttpResponse>, Option<Verdict>) {
     let (taken, handled) = (pin!(taken), pin!(handled));
-    let (verdict, result) = if reads {
+    if reads {
         match select(taken, handled).await {
-            Either::Left((verdict, _)) if is_refusal(verdict) => (verdict, Err(Error::TooMany)),
-            Either::Left((verdict, handled)) => (verdict, handled.await),
-            Either::Right((result, taken)) => {
-                let verdict = taken.await;
-                let refused = is_refusal(verdict);
-                (verdict, if refused { Err(Error::TooMany) } else { result })
-            }
+            Either::Left((verdict, _)) if is_refusal(verdict) => (Err(Error::TooMany), verdict),
+            Either::Left((verdict, handled)) => (handled.await, verdict),
+            Either::Right((result, taken)) => match taken.await {
+                verdict if is_refusal(verdict) => (Err(Error::TooMany), verdict),
+                verdict => (result, verdict),
+            },
         }
     } else {
-        let verdict = taken.await;
-        let refused = is_refusal(verdict);
-        (
-            verdict,
-            if refused {
-                Err(Error::TooMany)
-            } else {
-                handled.await
-            },
-        )
-    };
-    let mut response = answer(result);
-    if let Some(verdict) = verdict {
-        say_limits(&mut response, verdict);
+        match taken.await {
+            verdict if is_refusal(verdict) => (Err(Error::TooMany), verdict),
+            verdict => (handled.await, verdict),
+        }
     }
-    response
 }
 
 fn is_refusal(verdict: Option<Verdict>) -> bool {
@@ -205,9 +225,24 @@ fn say_limits(response: &mut HttpResponse, verdict: Verdict) {
     }
 }
 
+/// By this header and this member of a problem, a client and an operator speak of the same request.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The gateway's number of a request, which is in its log, too.
+fn request_id(request: &Request) -> Option<String> {
+    match request.request_context_ref() {
+        Some(RequestContext::ApiGatewayV2(context)) => context.request_id.clone(),
+        _ => None,
+    }
+}
+
 /// What goes out for what a handler returned.
-pub fn answer(result: Result<HttpResponse>) -> HttpResponse {
-    result.unwrap_or_else(|error| problem(&error))
+fn answer(result: Result<HttpResponse>, request_id: Option<&str>) -> HttpResponse {
+    let mut response = result.unwrap_or_else(|error| refuse(&error, request_id));
+    if let Some(value) = request_id.and_then(|id| HeaderValue::from_str(id).ok()) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    response
 }
 
 /// A 200 with this body.
@@ -220,14 +255,28 @@ pub fn created(body: &impl Serialize) -> Result<HttpResponse> {
     json_response(StatusCode::CREATED, body)
 }
 
+/// A 201 with this body, and where the new thing is from now on.
+pub fn created_at(location: &str, body: &impl Serialize) -> Result<HttpResponse> {
+    with_header(created(body)?, header::LOCATION, location)
+}
+
 /// A 204.
 pub fn no_content() -> Result<HttpResponse> {
     Ok(empty(StatusCode::NO_CONTENT))
 }
 
-/// A 304.
-pub fn not_modified() -> Result<HttpResponse> {
-    Ok(empty(StatusCode::NOT_MODIFIED))
+/// A 304. It says the same of what the client has as the 200 would.
+pub fn not_modified(tag: &str) -> Result<HttpResponse> {
+    with_tag(empty(StatusCode::NOT_MODIFIED), Some(tag))
+}
+
+/// Says how the answer may be kept: by its reader, who asks before using it again. Without a tag, there is nothing to ask.
+pub fn with_tag(response: HttpResponse, tag: Option<&str>) -> Result<HttpResponse> {
+    let response = with_header(response, header::CACHE_CONTROL, "private, no-cache")?;
+    match tag {
+        Some(tag) => with_header(response, header::ETAG, tag),
+        None => Ok(response),
+    }
 }
 
 fn empty(status: StatusCode) -> HttpResponse {
@@ -282,37 +331,23 @@ fn respond(status: StatusCode, content_type: &'static str, text: String) -> Http
     response
 }
 
-/// The status and the text for a client. What is ours stays in the log.
-fn problem(error: &Error) -> HttpResponse {
-    let status = match error {
-        Error::Malformed(_) => StatusCode::BAD_REQUEST,
-        Error::Unauthenticated => StatusCode::UNAUTHORIZED,
-        Error::NoProfile | Error::Forbidden(_) => StatusCode::FORBIDDEN,
-        Error::NotFound(_) => StatusCode::NOT_FOUND,
-        Error::Conflict(_) => StatusCode::CONFLICT,
-        Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-        Error::TooMany => StatusCode::TOO_MANY_REQUESTS,
-        Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
-        Error::Config { .. }
-        | Error::Dynamo { .. }
-        | Error::Kinesis { .. }
-        | Error::Redis(_)
-        | Error::RedisDown
-        | Error::Unreadable { .. }
-        | Error::GaveUp(_)
-        | Error::Panicked(_) => StatusCode::INTERNAL_SERVER_ERROR,
-    };
-    let detail = if status.is_server_error() {
-        tracing::error!(error = error.chain(), "request failed");
-        "Something went wrong on our side. Trying again is safe.".to_owned()
+/// The problem that a client reads, and what the log keeps of it.
+fn refuse(error: &Error, request_id: Option<&str>) -> HttpResponse {
+    let (problem, status) = (Problem::from(error), Problem::from(error).status());
+    let id = request_id.unwrap_or_default();
+    if status.is_server_error() {
+        tracing::error!(error = error.chain(), api_request_id = id, "request failed");
     } else {
         // Not why: the reason may quote what the client sent.
-        tracing::info!(status = status.as_u16(), "request refused");
-        error.to_string()
-    };
-    let title = status.canonical_reason().unwrap_or("Error");
-    let body = json!({ "type": "about:blank", "title": title, "status": status.as_u16(), "detail": detail });
-    respond(status, "application/problem+json", body.to_string())
+        tracing::info!(
+            status = status.as_u16(),
+            problem = problem.name(),
+            api_request_id = id,
+            "request refused"
+        );
+    }
+    let text = serde_json::to_string(&problem::Body::new(error, request_id)).unwrap_or_default();
+    respond(status, "application/problem+json", text)
 }
 
 /// The `sub` that the authorizer found in the token. Nothing else tells who calls.
@@ -345,81 +380,6 @@ pub fn user_id(request: &Request, me: UserId) -> Result<UserId> {
         "me" => Ok(me),
         id => UserId::parse(id),
     }
-}
-
-/// `ids` of the query, each read by `parse`.
-pub fn ids<T: PartialEq>(
-    request: &Request,
-    parse: impl Fn(&str) -> Result<T>,
-) -> Result<IdList<T>> {
-    // Given several times, it is as if they were given at once: so the gateway has it, too.
-    let given = request
-        .query_string_parameters_ref()
-        .and_then(|parameters| parameters.all("ids"));
-    let given = given.ok_or_else(|| Error::Malformed("ids is missing".to_owned()))?;
-    IdList::parse(&given.join(","), parse)
-}
-
-/// `limit` of the query.
-pub fn page_size(request: &Request) -> Result<PageSize> {
-    query(request, "limit").map_or(Ok(PageSize::DEFAULT), PageSize::parse)
-}
-
-/// An optional id in the query, under any name.
-pub fn tweet_id(request: &Request, name: &str) -> Result<Option<TweetId>> {
-    query(request, name).map(TweetId::parse).transpose()
-}
-
-/// A switch of the query: `true`, `false`, or not there, which is `false`.
-pub fn switch(request: &Request, name: &str) -> Result<bool> {
-    match query(request, name) {
-        None | Some("false") => Ok(false),
-        Some("true") => Ok(true),
-        Some(_) => Err(Error::Malformed(format!("{name} is true or false"))),
-    }
-}
-
-/// The tag of what the client has already.
-pub fn if_none_match(request: &Request) -> Option<&str> {
-    request.headers().get(header::IF_NONE_MATCH)?.to_str().ok()
-}
-
-/// `cursor` of the query, in a list of tweets.
-pub fn cursor(request: &Request) -> Result<Option<Cursor>> {
-    query(request, "cursor").map(Cursor::parse).transpose()
-}
-
-/// A cursor of another kind than [`Cursor`], still to be parsed.
-pub fn cursor_text(request: &Request) -> Option<&str> {
-    query(request, "cursor")
-}
-
-/// `cursor` of the query, in a list of people.
-pub fn people_cursor<C: PeopleCursor>(request: &Request) -> Result<Option<C>> {
-    query(request, "cursor").map(C::parse).transpose()
-}
-
-/// A parameter of the query, if it is there.
-pub fn query<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
-    request
-        .query_string_parameters_ref()
-        .and_then(|parameters| parameters.first(name))
-}
-
-/// The body, read as JSON: 413 too large, 400 not JSON, 422 JSON of another shape.
-pub fn body<T: DeserializeOwned>(request: &Request) -> Result<T> {
-    let bytes: &[u8] = request.body();
-    if bytes.len() > MOST_BODY_BYTES {
-        return Err(Error::TooLarge(format!(
-            "a body has at most {MOST_BODY_BYTES} bytes"
-        )));
-    }
-    let value: Value = serde_json::from_slice(bytes)
-        .map_err(|e| Error::Malformed(format!("the body is not JSON: {e}")))?;
-    if !value.is_object() {
-        return Err(Error::Invalid("the body is not a JSON object".to_owned()));
-    }
-    serde_json::from_value(value).map_err(|e| Error::Invalid(e.to_string()))
 }
 
 /// A page of a list as clients read it.

@@ -5,11 +5,14 @@
 //! - [`schedule::serve`] for a job that runs from time to time.
 
 pub mod batch;
+pub mod body;
 pub mod http;
 pub mod people;
+pub mod problem;
 pub mod schedule;
 
 mod guard;
+mod query;
 
 /// How a function's `main` ends: never, unless it cannot start.
 pub type Exit = Result<(), lambda_runtime::Error>;

@@ -3,12 +3,13 @@
 use serde::Serialize;
 
 use super::http::{self, HttpResponse, Page, Request};
+use crate::Result;
 use crate::domain::relation::RelationCursor;
+use crate::domain::seal::seal;
 use crate::domain::{PeopleCursor, Relation, Relationship, User, UserId};
 use crate::flows::relationships::Relationships;
 use crate::platform::Roost;
 use crate::stores::{Relations, Users};
-use crate::{Error, Result};
 
 /// A user, and what the caller is to them.
 #[derive(Serialize)]
@@ -32,8 +33,9 @@ impl Expansion {
         match http::query(request, "expand") {
             None => Ok(Self::default()),
             Some("relationship") => Ok(Self { relationship: true }),
-            Some(_) => Err(Error::Malformed(
-                "expand is relationship, or not there".to_owned(),
+            Some(_) => Err(http::wrong_parameter(
+                "expand",
+                "expand is relationship, or not there",
             )),
         }
     }
@@ -109,7 +111,8 @@ impl PeopleLists {
         F: Future<Output = Result<Vec<C>>>,
     {
         let of = http::user_id(request, me)?;
-        let (size, cursor) = (http::page_size(request)?, http::people_cursor(request)?);
+        let size = http::page_size(request)?;
+        let cursor = http::list_cursor(request, of, C::parse)?;
         let expansion = Expansion::parse(request)?;
         self.users.get(of).await?;
         // One more than the page holds tells whether another page follows.
@@ -117,7 +120,7 @@ impl PeopleLists {
         let more = places.len() > size.get();
         places.truncate(size.get());
         let last = places.last().filter(|_| more);
-        let next_cursor = last.map(ToString::to_string);
+        let next_cursor = last.map(|last| seal(of, &last.to_string()));
         let ids: Vec<UserId> = places.iter().map(|place| place.user()).collect();
         let users = self.users.list(&ids).await?;
         let people = self.presenter.present(me, users, expansion).await?;
@@ -134,10 +137,8 @@ pub async fn related(
     request: &Request,
 ) -> Result<HttpResponse> {
     let size = http::page_size(request)?.get();
-    let after = http::cursor_text(request)
-        .map(|text| RelationCursor::parse(relation, text))
-        .transpose()?;
+    let after = http::list_cursor(request, me, |text| RelationCursor::parse(relation, text))?;
     let page = relations.page(relation, me, after, size).await?;
-    let next_cursor = page.next.map(|next| next.to_string());
+    let next_cursor = page.next.map(|next| seal(me, &next.to_string()));
     http::ok(&Page::new(users.list(&page.ids).await?, next_cursor))
 }

@@ -8,12 +8,11 @@ use std::sync::LazyLock;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use redis::cmd;
-use serde::ser::SerializeStruct;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::Deserialize;
 
 use super::dynamo::{failed, from_item, number, string};
 use super::keys;
-use crate::domain::{TweetId, UserId};
+use crate::domain::{Marker, TweetId, UserId};
 use crate::platform::Roost;
 use crate::platform::redis::{Redis, Script};
 use crate::{Error, Result};
@@ -22,13 +21,6 @@ const SECONDS: u64 = 30 * 24 * 3600;
 
 static SET: LazyLock<Script> =
     LazyLock::new(|| Script::new(include_str!("scripts/set_versioned.lua")));
-
-/// If nothing was marked yet, `last_read` and `version` are 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marker {
-    pub last_read: TweetId,
-    pub version: u64,
-}
 
 #[derive(Deserialize)]
 struct MarkerRow {
@@ -79,6 +71,7 @@ impl Markers {
 
     /// Moves the marker, if `version` is still the one that the client has seen.
     pub async fn set(&self, user: UserId, last_read: TweetId, version: u64) -> Result<Marker> {
+        let next = version.saturating_add(1);
         let update = self
             .client
             .update_item()
@@ -87,7 +80,7 @@ impl Markers {
             .update_expression("SET last_read_id = :read, version = :next")
             .condition_expression("version = :seen OR (attribute_not_exists(pk) AND :seen = :none)")
             .expression_attribute_values(":read", number(last_read.get()))
-            .expression_attribute_values(":next", number(version + 1))
+            .expression_attribute_values(":next", number(next))
             .expression_attribute_values(":seen", number(version))
             .expression_attribute_values(":none", number(0));
         match update.send().await {
@@ -97,17 +90,14 @@ impl Markers {
                     .as_service_error()
                     .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
             {
-                let now = self.get(user).await?.version;
-                let text = format!(
-                    "the marker has version {now}, not {version}: read it again before you move it"
-                );
-                return Err(Error::Conflict(text));
+                let now = self.get(user).await?;
+                return Err(Error::StaleMarker { now, seen: version });
             }
             Err(error) => return Err(failed("UpdateItem")(error)),
         }
         let marker = Marker {
             last_read,
-            version: version + 1,
+            version: next,
         };
         self.cache(user, marker).await;
         Ok(marker)
@@ -145,17 +135,4 @@ impl Markers {
 
 pub(super) fn marker_key(user: UserId) -> String {
     format!("marker#{user}")
-}
-
-/// As clients read it.
-impl Serialize for Marker {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let marked = self.version > 0;
-        let mut object = serializer.serialize_struct("Marker", 1 + usize::from(marked))?;
-        if marked {
-            object.serialize_field("last_read_id", &self.last_read)?;
-        }
-        object.serialize_field("version", &self.version)?;
-        object.end()
-    }
 }

@@ -438,7 +438,10 @@ impl Reactions {
         limit: usize,
     ) -> Result<Likes> {
         let start = from.map(|from| self.start(user, from)).transpose()?;
-        let (rows, more) = self.like_rows(user, start, limit).await?;
+        // One more than the page holds tells whether another page follows.
+        let (mut rows, cut_short) = self.like_rows(user, start, limit + 1).await?;
+        let more = cut_short || rows.len() > limit;
+        rows.truncate(limit);
         let next = rows.last().filter(|_| more).and_then(|row| {
             let (_, tweet) = row.key.target()?;
             let liked_at = row.liked_at?;

@@ -262,7 +262,7 @@ impl Relations {
     /// The 403 that clients read if `owner` has blocked them.
     pub async fn refuse_blocked(&self, owner: UserId, me: UserId) -> Result<()> {
         if owner != me && self.blocks(owner, me).await? {
-            return Err(Error::Forbidden(BLOCKED.to_owned()));
+            return Err(Error::Blocked(BLOCKED));
         }
         Ok(())
     }

@@ -199,7 +199,7 @@ impl Users {
             user_id: id.get(),
             sub: sub.to_owned(),
             handle: handle.clone(),
-            name,
+            name: name.clone(),
             bio: None,
             avatar_url: None,
             follower_count: 0,
@@ -239,33 +239,31 @@ impl Users {
                     .as_service_error()
                     .is_some_and(TransactWriteItemsError::is_transaction_canceled_exception) =>
             {
-                self.explain_refusal(sub, &handle).await
+                self.explain_refusal(sub, &handle, &name).await
             }
             Err(error) => Err(failed("TransactWriteItems")(error)),
         }
     }
 
-    async fn explain_refusal(&self, sub: &str, handle: &Handle) -> Result<SignUp> {
+    async fn explain_refusal(
+        &self,
+        sub: &str,
+        handle: &Handle,
+        name: &DisplayName,
+    ) -> Result<SignUp> {
         if let Some(id) = self.find_by_sub(sub).await? {
             let user = self.find(id).await?.ok_or(Error::NoProfile)?;
-            if user.handle.key() == handle.key() {
+            // The same request again, whose answer may have been lost. Another name would be lost without a word.
+            if user.handle.key() == handle.key() && user.name == *name {
                 return Ok(SignUp::Existing(user));
             }
-            return Err(Error::Conflict(format!(
-                "this token already has the profile @{}",
-                user.handle.as_str()
-            )));
+            return Err(Error::ProfileExists(user.handle.as_str().to_owned()));
         }
         if self.is_taken(handle).await? {
-            return Err(Error::Conflict(format!(
-                "the handle @{} is taken",
-                handle.as_str()
-            )));
+            return Err(Error::HandleTaken(handle.as_str().to_owned()));
         }
         // Neither is there: two sign-ups met, and both were refused. The client may simply try again.
-        Err(Error::Conflict(
-            "another sign-up for this token or handle is under way; try again".to_owned(),
-        ))
+        Err(Error::SignUpUnderWay)
     }
 
     pub async fn find_by_sub(&self, sub: &str) -> Result<Option<UserId>> {
@@ -342,9 +340,7 @@ impl Users {
 
     /// The user, or the 404 that clients read.
     pub async fn get(&self, id: UserId) -> Result<User> {
-        self.find(id)
-            .await?
-            .ok_or_else(|| Error::NotFound(format!("there is no user {id}")))
+        self.find(id).await?.ok_or(Error::NoUser(id))
     }
 
     /// To be asked after every write on behalf of a user. If the profile was deleted meanwhile, the write has to be undone,

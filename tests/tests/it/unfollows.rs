@@ -67,7 +67,7 @@ impl Scene {
     /// A tweet in the table and nowhere else.
     async fn tweet(&self, author: UserId, age_ms: u64) -> Entry {
         let id = tweet_at(now_millis() - age_ms, author.get() % (1 << 22));
-        let text = TweetText::parse("a tweet".to_owned()).expect("a text");
+        let text = TweetText::parse("a tweet").expect("a text");
         let (tweets, tweet) = (self.stack.stores.tweets(), Tweet::new(id, author, text));
         assert!(matches!(tweets.store(&tweet).await, Ok(Stored::New)));
         Entry::new(id, author)

@@ -46,7 +46,7 @@ use super::rebuild::{Rebuilds, in_time};
 use super::strangers::Strangers;
 use crate::Result;
 use crate::domain::repeats::NEIGHBOURS;
-use crate::domain::{PageSize, TweetId, UserId};
+use crate::domain::{KnownTags, PageSize, TweetId, UserId};
 use crate::platform::Roost;
 use crate::stores::events::Stream;
 use crate::stores::{
@@ -110,29 +110,29 @@ impl HomeTimelines {
         }
     }
 
-    /// The page below an id, or the newest. If the client has it already, as `known_tag` says, it is `unchanged`; finding
+    /// The page below an id, or the newest. If the client has it already, as `known` says, it is `unchanged`; finding
     /// that out reads no tweet.
     pub async fn page(
         &self,
         me: UserId,
         below: Option<TweetId>,
         size: PageSize,
-        known_tag: Option<&str>,
+        known: Option<&KnownTags>,
     ) -> HomePage {
         let size = size.get();
         let deadline = Instant::now() + BUDGET;
         let mut walk = Walk::begin(self, me, below, size, deadline).await;
         let mut candidates = Vec::new();
         // Whoever may have blocked the reader is asked for later.
-        if let Some(known_tag) = known_tag.filter(|_| !walk.filter.may_lack_blockers()) {
+        if let Some(known) = known.filter(|_| !walk.filter.may_lack_blockers()) {
             let (entries, marks) = walk.take_visible(size).await;
             let more = entries.len() > size || (entries.len() == size && walk.has_more());
             let on_page = &entries[..size.min(entries.len())];
             let tag = present::tag(me, walk.last_read, on_page, &marks, more);
-            let unchanged = known_tag == tag;
+            let unchanged = known.contain(&tag);
             candidates = entries.into_iter().map(Candidate::certain).collect();
             if unchanged && walk.troubles.is_empty() {
-                return present::unchanged(&walk);
+                return present::unchanged(&walk, tag);
             }
         }
         let mut hydrated = Hydrated::default();

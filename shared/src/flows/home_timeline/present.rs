@@ -125,9 +125,10 @@ pub(super) struct Ranked {
 }
 
 /// What there is to say of a page that the client has.
-pub(super) fn unchanged(walk: &Walk<'_>) -> HomePage {
+pub(super) fn unchanged(walk: &Walk<'_>, tag: String) -> HomePage {
     HomePage {
         unchanged: true,
+        tag,
         queries: walk.queries,
         ..HomePage::default()
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use redis::cmd;
 use roost_tests::{Interleavings, Party, Race, events};
 use serde_json::Value;
-use shared::domain::PageSize;
+use shared::domain::{KnownTags, PageSize};
 
 use super::{Outcome, World, asks, asks_key, expect_status, reading, report, shown_ids};
 
@@ -69,7 +69,12 @@ async fn a_delete_and_a_hydration_in_every_order_leave_no_ghost() {
                 let tag = answer["headers"]["etag"].as_str().expect("a tag");
                 let page = world
                     .home
-                    .page(reader.id, None, PageSize::MAX_SIZE, Some(tag))
+                    .page(
+                        reader.id,
+                        None,
+                        PageSize::MAX_SIZE,
+                        Some(&KnownTags::parse(tag)),
+                    )
                     .await;
                 assert!(!page.unchanged, "304 for a deleted tweet after{trace}");
             }

@@ -116,7 +116,7 @@ impl World {
         for n in 0..count {
             // Ids of people differ in their last bits, so no two of them make the same one.
             let id = tweet_at(newest - n * 1_000, author.id.get() % (1 << 22));
-            let text = TweetText::parse(format!("number {n}")).expect("a text");
+            let text = TweetText::parse(&format!("number {n}")).expect("a text");
             let stored = tweets.store(&Tweet::new(id, author.id, text)).await;
             assert!(matches!(stored, Ok(Stored::New)));
             entries.push(Entry::new(id, author.id));

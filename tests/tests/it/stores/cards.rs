@@ -10,7 +10,7 @@ use shared::stores::users::UserRow;
 use super::{Stores, someone, tweet_at};
 
 fn tweet() -> Tweet {
-    let text = TweetText::parse("hello".to_owned()).expect("a text");
+    let text = TweetText::parse("hello").expect("a text");
     Tweet::new(
         tweet_at(now_millis(), fastrand::u64(..1 << 22)),
         someone(),

@@ -24,7 +24,7 @@ async fn given_tweets(stores: &Stores, authors: &[UserId]) -> Vec<Entry> {
     }
     let tweets = stores.tweets();
     let store = async |entry: &Entry| {
-        let text = TweetText::parse("hello".to_owned()).expect("a text");
+        let text = TweetText::parse("hello").expect("a text");
         let tweet = Tweet::new(entry.tweet, entry.author, text);
         assert!(matches!(tweets.store(&tweet).await, Ok(Stored::New)));
     };

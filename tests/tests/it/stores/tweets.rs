@@ -7,7 +7,7 @@ use shared::stores::tweets::{NEWEST, OLDEST, Stored};
 use super::{Stores, someone, tweet_at};
 
 fn tweet(author: UserId, text: &str, n: u64) -> Tweet {
-    let text = TweetText::parse(text.to_owned()).expect("a text");
+    let text = TweetText::parse(text).expect("a text");
     Tweet::new(tweet_at(now_millis(), n), author, text)
 }
 
