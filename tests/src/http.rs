@@ -168,7 +168,38 @@ impl Answer {
             problem["status"], status,
             "{call}: the problem names another status"
         );
+        let kind = problem["type"].as_str().unwrap_or_default();
+        assert!(
+            kind.starts_with("urn:roost:problem:"),
+            "{call}: a problem without a type of its own: {problem}"
+        );
+        assert_eq!(
+            problem["request_id"].as_str(),
+            answer.request_id(),
+            "{call}: the problem is of another request"
+        );
         problem
+    }
+
+    /// Like [`Self::expect_problem`], with the end of the problem's type.
+    #[track_caller]
+    pub fn expect_kind(self, status: u16, kind: &str) -> Value {
+        let problem = self.expect_problem(status);
+        assert_eq!(
+            problem["type"],
+            format!("urn:roost:problem:{kind}"),
+            "{problem}"
+        );
+        problem
+    }
+
+    /// Under which number the operator finds this request.
+    pub fn request_id(&self) -> Option<&str> {
+        self.header("x-request-id")
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
     }
 
     /// Like [`Self::expect_problem`], if the gateway may answer before any function is asked. API Gateway then says

@@ -167,8 +167,10 @@ async fn a_read_marker_is_the_same_on_all_devices_and_shows_where_the_reader_cau
         moved,
         json!({ "last_read_id": read.to_string(), "version": 1 })
     );
-    put(posted[3], 0).await.expect_problem(409);
-    put(posted[3], 7).await.expect_problem(409);
+    for stale in [0, 7] {
+        let refused = put(posted[3], stale).await.expect_kind(409, "stale-marker");
+        assert_eq!(refused["marker"], moved);
+    }
     assert_eq!(reader.get(marker).await.expect(200).json(), moved);
     reader
         .call(Method::PUT, marker)

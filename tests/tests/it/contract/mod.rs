@@ -1,6 +1,8 @@
 //! What clients may rely on: every endpoint, and every way in which a request is refused.
 
+mod conventions;
 mod follows;
+mod lists;
 mod lookups;
 mod pages;
 mod profiles;

@@ -90,7 +90,8 @@ async fn a_reply_to_what_is_no_tweet_is_refused() {
     }
     for id in BAD_IDS {
         let body = json!({ "text": "hello?", "in_reply_to": id });
-        post(&ada, &body).await.expect_problem(400);
+        let refused = post(&ada, &body).await.expect_kind(422, "invalid");
+        assert_eq!(refused["errors"][0]["pointer"], "/in_reply_to");
         let path = format!("/v1/tweets/{id}/replies");
         ada.get(&path).await.expect_problem(400);
     }
@@ -176,5 +177,7 @@ async fn a_reply_is_repeated_by_its_key_although_its_parent_is_gone() {
     let repeated: Tweet = ask("once").await.expect(201).read();
 
     assert_eq!(repeated.id, reply.id);
-    ask("another").await.expect_problem(404);
+    ask("another").await.expect_kind(404, "tweet-not-found");
+    bob.delete(&reply).await;
+    ask("once").await.expect_kind(409, "tweet-deleted");
 }

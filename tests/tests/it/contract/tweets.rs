@@ -63,7 +63,7 @@ async fn a_tweet_has_up_to_280_characters_as_readers_count_them() {
         "👍🏽".repeat(280),
         "x".repeat(280),
         "e\u{301}".repeat(280),
-        "\u{1F1E9}\u{1F1EA}\r\n\"\\ <b>".to_owned(),
+        "\u{1F1E9}\u{1F1EA}\n\"\\ <b>".to_owned(),
     ] {
         let posted: Tweet = post(&ada, &json!({ "text": text }))
             .await
@@ -233,11 +233,10 @@ async fn the_same_idempotency_key_and_body_store_one_tweet() {
         .await
         .expect(201)
         .read();
-    let second: Tweet = post_with_key(&ada, "key-1", "once")
-        .await
-        .expect(201)
-        .read();
+    let again = post_with_key(&ada, "key-1", "once").await.expect(201);
+    let second: Tweet = again.read();
 
+    assert_eq!(again.header("idempotent-replayed"), Some("true"));
     assert_eq!(second, first);
     assert_eq!(ids(&ada.tweets(100).await), [first.id]);
     assert_eq!(ids(&ada.walk(100).await), [first.id]);
@@ -273,9 +272,24 @@ async fn the_same_idempotency_key_with_another_body_is_refused() {
 
     post_with_key(&ada, "key-3", "that")
         .await
-        .expect_problem(422);
+        .expect_kind(422, "key-reused");
 
     assert_eq!(ids(&ada.tweets(100).await), [first.id]);
+}
+
+#[tokio::test]
+async fn the_key_of_a_deleted_tweet_brings_no_ghost_back() {
+    let roost = Client::shared().await;
+    let ada = roost.sign_up("ada").await;
+    let post = async |key: &str| post_with_key(&ada, key, "soon gone").await;
+    let first: Tweet = post("key-6").await.expect(201).read();
+    ada.delete(&first).await;
+
+    post("key-6").await.expect_kind(409, "tweet-deleted");
+
+    assert_eq!(ada.tweets(100).await, []);
+    let again: Tweet = post("key-7").await.expect(201).read();
+    assert_ne!(again.id, first.id);
 }
 
 #[tokio::test]

@@ -71,6 +71,55 @@ async fn signing_up_again_with_the_same_handle_gives_the_same_user() {
 }
 
 #[tokio::test]
+async fn signing_up_again_with_another_name_is_refused_and_changes_nothing() {
+    let roost = Client::shared().await;
+    let (token, handle) = (roost.stranger().await, roost.unused_handle("again"));
+    let first = sign_up(&roost, &token, &handle, "Again").send().await;
+    let first = first.expect(201).json();
+
+    let other = sign_up(&roost, &token, &handle, "Somebody").send().await;
+    let problem = other.expect_kind(409, "profile-exists");
+
+    let detail = problem["detail"].as_str().unwrap_or_default();
+    assert!(detail.contains("PATCH /v1/users/me"), "{problem}");
+    assert_eq!(get_me(&roost, &token).await.expect(200).json(), first);
+}
+
+#[tokio::test]
+async fn some_handles_are_for_nobody_however_they_are_spelled() {
+    let roost = Client::shared().await;
+    let token = roost.stranger().await;
+
+    for reserved in ["me", "Admin", "ROOST", "support", "search", "api"] {
+        let refused = sign_up(&roost, &token, reserved, "Somebody").send().await;
+        let problem = refused.expect_kind(422, "invalid");
+        assert_eq!(problem["errors"][0]["pointer"], "/handle");
+        let call = roost.call(Method::GET, &format!("/v1/handles/{reserved}"));
+        let answer = call.token(&token).send().await.expect(200).json();
+        assert_eq!(answer, json!({ "available": false }), "{reserved}");
+    }
+}
+
+#[tokio::test]
+async fn deleting_a_profile_that_is_not_there_is_no_mistake() {
+    let roost = Client::shared().await;
+    let token = roost.stranger().await;
+    let delete = async || {
+        let call = roost.call(Method::DELETE, "/v1/users/me").token(&token);
+        call.send().await.expect(204);
+    };
+
+    delete().await;
+    let body = json!({ "handle": roost.unused_handle("short"), "name": "Short" });
+    roost.create_user(&token, &body).await.expect(201);
+    for _ in 0..3 {
+        delete().await;
+    }
+
+    get_me(&roost, &token).await.expect_kind(403, "no-profile");
+}
+
+#[tokio::test]
 async fn signing_up_many_times_at_once_makes_one_user() {
     let roost = Client::shared().await;
     let (token, handle) = (roost.stranger().await, roost.unused_handle("race"));
@@ -109,7 +158,7 @@ async fn a_second_profile_is_refused_and_its_handle_stays_free() {
     sign_up(&roost, &token, &other, "Two")
         .send()
         .await
-        .expect_problem(409);
+        .expect_kind(409, "profile-exists");
 
     let somebody_else = roost.stranger().await;
     sign_up(&roost, &somebody_else, &other, "Two")
@@ -133,7 +182,7 @@ async fn a_handle_belongs_to_one_person_however_it_is_capitalized() {
         sign_up(&roost, &token, &taken, "Other")
             .send()
             .await
-            .expect_problem(409);
+            .expect_kind(409, "handle-taken");
         // Being refused leaves no half a profile behind.
         get_me(&roost, &token).await.expect_problem(403);
     }

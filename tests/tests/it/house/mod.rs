@@ -1,6 +1,7 @@
 //! How the project has to look: its layers, and what each function, metric and parameter needs beside its code. These
 //! tests read files and start nothing. docs/CHANGING.md says what to do about one that fails.
 
+mod clients;
 mod dashboard;
 mod layers;
 mod openapi;
