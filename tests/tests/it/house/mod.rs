@@ -4,6 +4,7 @@
 mod clients;
 mod dashboard;
 mod layers;
+mod parameters;
 mod wiring;
 
 use std::fs;
