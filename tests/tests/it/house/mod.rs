@@ -5,6 +5,7 @@ mod clients;
 mod dashboard;
 mod layers;
 mod openapi;
+mod parameters;
 mod wiring;
 
 use std::fs;
