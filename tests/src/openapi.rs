@@ -93,6 +93,26 @@ impl Document {
         None
     }
 
+    /// What an operation takes beside a body: what it names itself, and what its path does.
+    pub fn parameters(&self, operation: &Operation) -> impl Iterator<Item = &Value> {
+        let path = operation
+            .pointer
+            .rsplit_once('/')
+            .map_or("", |(path, _)| path);
+        let lists = [
+            format!("{path}/parameters"),
+            format!("{}/parameters", operation.pointer),
+        ];
+        lists.into_iter().flat_map(move |list| {
+            let count = self
+                .root
+                .pointer(&list)
+                .and_then(Value::as_array)
+                .map_or(0, Vec::len);
+            (0..count).filter_map(move |index| Some(self.resolve(&format!("{list}/{index}"))?.1))
+        })
+    }
+
     /// Says what of an answer is not as the document has it.
     pub fn check(&self, method: &Method, path: &str, answer: &Answer) -> Result<(), String> {
         let beside = |other: &&str| path.starts_with(*other);

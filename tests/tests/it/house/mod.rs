@@ -22,7 +22,7 @@ pub(crate) fn template() -> String {
 }
 
 /// A file of the workspace.
-fn read(path: &str) -> String {
+pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(workspace().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 

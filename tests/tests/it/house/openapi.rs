@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 
 use roost_tests::{Document, Operation};
 use serde_json::{Map, Value};
+use shared::runtime::problem::Problem;
 
+use super::parameters::named;
+use super::read;
 use super::wiring::{functions_with, resources, route};
 
 /// `CreateUser` is `createUser`.
@@ -33,6 +36,51 @@ fn the_api_document_has_every_route_under_the_name_of_its_function() {
         )
         .collect();
     assert_eq!(documented, deployed, "docs/openapi.yaml and template.yaml");
+}
+
+/// The code behind an operation: `createUser` is in functions/create-user.
+fn handler(operation: &str) -> String {
+    let folder = operation.chars().fold(String::new(), |name, c| match c {
+        'A'..='Z' => name + "-" + &c.to_ascii_lowercase().to_string(),
+        _ => name + &c.to_string(),
+    });
+    read(&format!("functions/{folder}/src/handler.rs"))
+}
+
+#[test]
+fn the_api_document_has_every_query_parameter_that_the_code_knows() {
+    let document = Document::get();
+    let mut count = 0;
+    for operation in &document.operations {
+        let parameters = document.parameters(operation);
+        let query = parameters.filter(|parameter| parameter["in"] == "query");
+        let documented: BTreeSet<&str> = query.filter_map(|it| it["name"].as_str()).collect();
+        let handler = handler(&operation.id);
+        assert_eq!(
+            documented,
+            named(&handler),
+            "docs/openapi.yaml and the code of {}",
+            operation.id
+        );
+        count += documented.len();
+    }
+    assert!(count > 20, "only {count} parameters were found");
+}
+
+#[test]
+fn the_api_document_lists_every_problem() {
+    let listed = &Document::get().root["components"]["schemas"]["ProblemType"]["enum"];
+    let listed = listed.as_array().into_iter().flatten();
+    let listed: BTreeSet<String> = listed
+        .filter_map(|it| it.as_str().map(str::to_owned))
+        .collect();
+    let problems = Problem::ALL.iter();
+    let known = problems.map(|problem| format!("urn:roost:problem:{}", problem.name()));
+    assert_eq!(
+        listed,
+        known.collect(),
+        "docs/openapi.yaml and runtime/problem.rs"
+    );
 }
 
 /// Calls `visit` with every object of the document and the JSON pointer to it.

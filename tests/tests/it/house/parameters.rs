@@ -37,7 +37,7 @@ fn handlers() -> BTreeMap<String, String> {
 }
 
 /// What `PARAMETERS` says; nothing if a handler does not say anything.
-fn named(code: &str) -> BTreeSet<&str> {
+pub(super) fn named(code: &str) -> BTreeSet<&str> {
     let Some((_, after)) = code.split_once("const PARAMETERS: &[&str] = &[") else {
         return BTreeSet::new();
     };
