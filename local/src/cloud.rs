@@ -18,8 +18,10 @@ use crate::error::StartError;
 use crate::http_api::{self, Gateway, Ready};
 use crate::jwt::Issuer;
 use crate::lambda::{Lambda, serve_invoke_api};
+use crate::net::allow_many_connections;
 use crate::output::{self, say};
-use crate::template::{REGION, Stack, Template};
+use crate::template::{Machine, REGION, Stack, Template};
+use crate::websocket_api::{self, ACCESS_KEY, WebSocketGateway};
 use crate::{event_source, schedule};
 
 /// The audience of local tokens unless `JWT_AUDIENCE` says otherwise.
@@ -38,6 +40,7 @@ struct Urls {
     kinesis: String,
     redis: String,
     lambda: String,
+    websocket: String,
 }
 
 /// The ports, open before there is a service behind them, so that every URL is known when the template is resolved.
@@ -46,12 +49,14 @@ struct Listeners {
     dynamodb: TcpListener,
     kinesis: TcpListener,
     invoke: TcpListener,
+    websocket: TcpListener,
 }
 
 /// Starts the system and runs it until it is told to stop.
 pub(crate) async fn run(config: Config) -> Result<(), StartError> {
     let started = Instant::now();
     output::set_verbose(config.verbose);
+    allow_many_connections();
     let stop = StopSignals::listen()?;
     let template = Template::read(&config.template)?;
     prepare_state(&config.state)?;
@@ -59,11 +64,13 @@ pub(crate) async fn run(config: Config) -> Result<(), StartError> {
     let (dynamodb, dynamodb_port) = listen(config.dynamodb).await?;
     let (kinesis, kinesis_port) = listen(config.kinesis).await?;
     let (invoke, lambda_port) = listen(config.lambda).await?;
+    let (websocket, websocket_port) = listen(config.websocket).await?;
     let listeners = Listeners {
         http,
         dynamodb,
         kinesis,
         invoke,
+        websocket,
     };
     let redis = Redis::start(config.redis).await?;
     let urls = Urls {
@@ -72,6 +79,8 @@ pub(crate) async fn run(config: Config) -> Result<(), StartError> {
         kinesis: format!("http://127.0.0.1:{kinesis_port}"),
         redis: format!("redis://127.0.0.1:{}", redis.port),
         lambda: format!("http://127.0.0.1:{lambda_port}"),
+        // A name as at AWS: browsers take pages and sockets of localhost for neighbours.
+        websocket: format!("ws://localhost:{websocket_port}"),
     };
     let ended = operate(&config, &template, listeners, &urls, stop, started).await;
     redis.stop().await;
@@ -97,8 +106,11 @@ async fn operate(
         ("JwtIssuer", urls.http.clone()),
         ("JwtAudience", audience.clone()),
     ]);
-    let secrets = BTreeMap::from([(REDIS_URL_SECRET.to_owned(), urls.redis.clone())]);
-    let stack = template.resolve(&given, secrets, variable)?;
+    let machine = Machine {
+        secrets: BTreeMap::from([(REDIS_URL_SECRET.to_owned(), urls.redis.clone())]),
+        websocket_url: urls.websocket.clone(),
+    };
+    let stack = template.resolve(&given, machine, variable)?;
     // Functions behind a route have something to say only if there is trouble, unless all is shown.
     let writers = stack
         .functions
@@ -118,6 +130,11 @@ async fn operate(
         .map_err(|error| StartError::Issuer(error.to_string()))??;
 
     tokio::spawn(serve_invoke_api(listeners.invoke, Arc::clone(&lambda)));
+    let sockets = stack
+        .websocket_api
+        .as_ref()
+        .map(|api| Arc::new(WebSocketGateway::new(api, &lambda)));
+    tokio::spawn(websocket_api::serve(listeners.websocket, sockets));
     start_event_sources(&stack, &lambda, &dynamodb, &kinesis, &config.state)?;
     write_state(&config.state, urls, &stack, &environment)?;
     // Nobody else sets it.
@@ -165,11 +182,13 @@ impl Urls {
             "kinesis": self.kinesis,
             "redis": self.redis,
             "lambda": self.lambda,
+            "websocket": self.websocket,
         })
     }
 }
 
-/// What every function finds in its environment: where the services are and credentials that they do not look at.
+/// What every function finds in its environment: where the services are, and credentials. Only the API that sends to
+/// WebSocket connections looks at those.
 fn service_environment(urls: &Urls) -> BTreeMap<String, String> {
     let mut environment: BTreeMap<String, String> = PASSED_ON
         .iter()
@@ -178,7 +197,7 @@ fn service_environment(urls: &Urls) -> BTreeMap<String, String> {
     let services = [
         ("AWS_ENDPOINT_URL_DYNAMODB", urls.dynamodb.as_str()),
         ("AWS_ENDPOINT_URL_KINESIS", urls.kinesis.as_str()),
-        ("AWS_ACCESS_KEY_ID", "local"),
+        ("AWS_ACCESS_KEY_ID", ACCESS_KEY),
         ("AWS_SECRET_ACCESS_KEY", "local"),
         ("AWS_REGION", REGION),
         ("AWS_DEFAULT_REGION", REGION),

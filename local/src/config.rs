@@ -28,6 +28,7 @@ pub(crate) struct Config {
     pub(crate) kinesis: Port,
     pub(crate) redis: Port,
     pub(crate) lambda: Port,
+    pub(crate) websocket: Port,
 }
 
 impl Config {
@@ -55,6 +56,7 @@ impl Config {
             kinesis: port("KINESIS_PORT", 9002)?,
             redis: port("REDIS_PORT", 9003)?,
             lambda: port("LAMBDA_PORT", 9004)?,
+            websocket: port("WEBSOCKET_PORT", 9005)?,
         })
     }
 }

@@ -138,7 +138,7 @@ impl Lambda {
     }
 
     /// A function by any of its names: binary, function name, logical id or ARN.
-    fn find(&self, name: &str) -> Option<&Arc<Function>> {
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Function>> {
         self.functions.iter().find(|function| {
             [
                 &function.binary,

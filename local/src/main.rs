@@ -5,6 +5,7 @@
 //! - [`lambda`] runs the real function binaries over the Lambda Runtime API.
 //! - [`event_source`] and [`schedule`] call functions for streams and rates.
 //! - [`http_api`] is API Gateway with the token issuer of [`jwt`].
+//! - [`websocket_api`] is API Gateway for WebSockets, and the API that sends to their connections.
 //! - [`output`] is the terminal: short lines, or everything that the functions write.
 //!
 //! Nothing here is deployed.
@@ -21,6 +22,7 @@ mod net;
 mod output;
 mod schedule;
 mod template;
+mod websocket_api;
 
 use std::process::ExitCode;
 

@@ -1,10 +1,10 @@
 //! The SAM template, read into what this machine can run: tables, streams, functions with their event sources, HTTP
-//! APIs. What has no meaning here (roles, networks, caches, alarms) is listed as such; anything else is refused, so
+//! and WebSocket APIs. What has no meaning here (roles, networks, caches, alarms) is listed as such; anything else is refused, so
 //! that nothing is skipped in silence.
 //!
 //! - [`yaml`] reads the file, [`parameters`] gives its parameters values, [`rules`] says which of them go together, and
 //!   [`intrinsics`] works out what depends on them.
-//! - [`resource`] lists the resource types. [`table`], [`stream`], [`function`] and [`api`] each read one of them, and
+//! - [`resource`] lists the resource types. [`table`], [`stream`], [`function`], [`api`] and [`websocket_api`] each read one of them, and
 //!   [`event_source`] and [`schedule`] what calls a function.
 //! - [`properties`] refuses what none of them knows.
 
@@ -20,6 +20,7 @@ mod rules;
 mod schedule;
 mod stream;
 mod table;
+mod websocket_api;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -34,11 +35,13 @@ pub(crate) use self::intrinsics::{ACCOUNT, REGION, function_arn};
 pub(crate) use self::schedule::Schedule;
 pub(crate) use self::stream::Stream;
 pub(crate) use self::table::Table;
+pub(crate) use self::websocket_api::WebSocketApi;
 
 use self::api::{HTTP_API, HttpApi, IMPLICIT_API};
 use self::intrinsics::{Resolver, Unresolved};
 use self::properties::{Known, mistake};
 use self::resource::{Kind, Resource};
+use self::websocket_api::RouteResponse;
 use crate::error::StartError;
 
 /// The only transformation that the local cloud knows: SAM's.
@@ -85,6 +88,16 @@ pub(crate) struct Stack {
     pub(crate) streams: Vec<Stream>,
     pub(crate) functions: Vec<Function>,
     pub(crate) apis: BTreeMap<String, HttpApi>,
+    pub(crate) websocket_api: Option<WebSocketApi>,
+}
+
+/// What this machine has that a template refers to.
+#[derive(Debug, Default)]
+pub(crate) struct Machine {
+    /// What each secret says, by its ARN.
+    pub(crate) secrets: BTreeMap<String, String>,
+    /// Where WebSocket APIs listen: `ws://localhost:9005`.
+    pub(crate) websocket_url: String,
 }
 
 impl Template {
@@ -107,16 +120,15 @@ impl Template {
     }
 
     /// The template with every parameter set: `given` wins over the environment, the environment over the default.
-    /// `secrets` are what a text of the template may refer to, by ARN.
     pub(crate) fn resolve(
         &self,
         given: &BTreeMap<&str, String>,
-        secrets: BTreeMap<String, String>,
+        machine: Machine,
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<Stack, StartError> {
         self.check()
             .and_then(|()| parameters::values(&self.document, given, environment))
-            .and_then(|parameters| self.stack(parameters, secrets))
+            .and_then(|parameters| self.stack(parameters, machine))
             .map_err(|error| StartError::Template {
                 file: self.file.clone(),
                 place: error.place,
@@ -142,12 +154,15 @@ impl Template {
     fn stack(
         &self,
         parameters: BTreeMap<String, Value>,
-        secrets: BTreeMap<String, String>,
+        machine: Machine,
     ) -> Result<Stack, Unresolved> {
-        let resolver = Resolver::new(&self.document, parameters).with_secrets(secrets);
+        let resolver = Resolver::new(&self.document, parameters)
+            .with_secrets(machine.secrets)
+            .with_websocket_url(machine.websocket_url);
         rules::check(&self.document, &resolver)?;
         let globals = &self.document["Globals"];
         let mut stack = Stack::default();
+        let mut route_responses = vec![];
         for (logical_id, declaration) in
             self.document["Resources"].as_object().into_iter().flatten()
         {
@@ -167,6 +182,12 @@ impl Template {
                     let api = HttpApi::read(&properties, &resource.place)?;
                     stack.apis.insert(logical_id.clone(), api);
                 }
+                Kind::WebSocketApi if stack.websocket_api.is_some() => {
+                    let message = "there is a WebSocket API already, and one port for it";
+                    return Err(mistake(&resource.place, message));
+                }
+                Kind::WebSocketApi => stack.websocket_api = Some(WebSocketApi::read(&resource)?),
+                Kind::RouteResponse => route_responses.push(RouteResponse::read(&resource)?),
                 Kind::Bucket => table::check_bucket(&resource)?,
                 Kind::NoEffect => {}
             }
@@ -177,6 +198,9 @@ impl Template {
             let properties = HTTP_API.take(&globals["HttpApi"], place)?;
             let api = HttpApi::read(&resolver.resolve(&properties, place)?, place)?;
             stack.apis.insert(IMPLICIT_API.to_owned(), api);
+        }
+        for response in route_responses {
+            response.check(stack.websocket_api.as_mut())?;
         }
         stack.check_references()?;
         Ok(stack)
@@ -203,6 +227,9 @@ impl Stack {
             for route in &function.routes {
                 route.check(&self.apis, &place)?;
             }
+        }
+        if let Some(api) = &self.websocket_api {
+            api.check(&self.functions)?;
         }
         Ok(())
     }

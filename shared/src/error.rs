@@ -86,6 +86,12 @@ pub enum Error {
         #[source]
         source: Source,
     },
+    #[error("api gateway {operation} failed")]
+    ApiGateway {
+        operation: &'static str,
+        #[source]
+        source: Source,
+    },
     #[error("redis failed")]
     Redis(#[from] redis::RedisError),
     #[error("redis did not answer a moment ago and was not asked")]
@@ -116,7 +122,11 @@ impl Error {
     /// `false` if the work itself cannot be done, as a record that cannot be read.
     pub fn may_pass(&self) -> bool {
         match self {
-            Self::RedisDown | Self::Dynamo { .. } | Self::Kinesis { .. } | Self::GaveUp(_) => true,
+            Self::RedisDown
+            | Self::Dynamo { .. }
+            | Self::Kinesis { .. }
+            | Self::ApiGateway { .. }
+            | Self::GaveUp(_) => true,
             Self::Redis(error) => !matches!(
                 error.kind(),
                 ErrorKind::Parse

@@ -67,6 +67,12 @@ pub mod keys {
         format!("user_counts:{{{user}}}")
     }
 
+    /// The set of connected users that this one is in. People who sign up in the same week share it.
+    pub fn listeners(user: u64) -> String {
+        let set = shared::domain::live::set_of(shared::domain::UserId::new(user));
+        format!("listeners:{{{set}}}")
+    }
+
     /// The newest tweets of an author who is pulled.
     pub fn feed(author: u64) -> String {
         format!("user:{{{author}}}:tweets")

@@ -20,6 +20,7 @@
 //! | `ROOST_URL` | test this deployment instead of a local cloud |
 //! | `ROOST_TOKEN_URL` | where it gives out tokens, default `$ROOST_URL/dev/token` |
 //! | `ROOST_DYNAMODB_URL`, `ROOST_KINESIS_URL`, `ROOST_REDIS_URL` | its stores; tests that need one that is not named are skipped |
+//! | `ROOST_LIVE_URL` | where its WebSocket API listens, if not where it says itself |
 //! | `ROOST_REDIS_CLUSTER`, `ROOST_REDIS_CA_CERT` | as `REDIS_CLUSTER` and `REDIS_CA_CERT` of the functions |
 //! | `ROOST_STACK` | what the names of its tables and streams begin with, default `roost` |
 //! | `ROOST_CELEBRITY_THRESHOLD` | its `CelebrityThreshold`, if a test can reach it, with a dwell time of 0 |
@@ -30,6 +31,7 @@ mod client;
 pub mod events;
 mod function;
 mod http;
+mod live;
 mod local_cloud;
 mod openapi;
 mod page;
@@ -47,6 +49,7 @@ pub use client::{Call, Client};
 pub use function::{Function, RedisProxy, body_of, page_ids};
 pub use http::{Answer, Http};
 pub use hyper::Method;
+pub use live::{LiveSocket, Ticket};
 pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox, field, is_request, signal};
 pub use openapi::{Document, Operation};
 pub use page::{

@@ -274,6 +274,7 @@ impl Process {
             "KINESIS_PORT",
             "REDIS_PORT",
             "LAMBDA_PORT",
+            "WEBSOCKET_PORT",
         ]
         .map(|name| (name, "0"));
         let child = Command::new(&binary)

@@ -11,13 +11,13 @@ use aws_sdk_dynamodb::types::{
 };
 
 use shared::Roost;
-use shared::domain::UserId;
 use shared::domain::presence::Slot;
+use shared::domain::{TweetId, UserId};
 use shared::flows::oracle::Oracle;
 use shared::platform::aws::Aws;
 use shared::platform::config::Config;
 
-use crate::patience::in_parallel;
+use crate::patience::{in_parallel, now_seconds};
 use crate::target::Target;
 use crate::user::User;
 
@@ -27,7 +27,7 @@ const BATCH: usize = 25;
 const TRANSACTION: usize = 100;
 
 /// What the tables' names end with.
-pub const TABLES: [&str; 9] = [
+pub const TABLES: [&str; 11] = [
     "users",
     "followers",
     "following",
@@ -37,6 +37,8 @@ pub const TABLES: [&str; 9] = [
     "reactors",
     "ledger",
     "presence",
+    "live",
+    "notices",
 ];
 
 type Item = HashMap<String, AttributeValue>;
@@ -529,6 +531,44 @@ impl Tables {
         }
         rows.sort_unstable();
         rows
+    }
+
+    /// What the table `live` has of a user: tickets and connections.
+    pub async fn live_items_of(&self, user: u64) -> Vec<String> {
+        let items = self.scan("live").await.into_iter();
+        let of_user = items.filter(|item| read_number(item, "user_id") == user);
+        of_user
+            .map(|item| item["item"].as_s().expect("an item has a name").clone())
+            .collect()
+    }
+
+    /// A connection that API Gateway knows nothing of.
+    pub async fn add_connection(&self, user: u64, id: &str) {
+        let now = now_seconds();
+        let item = [
+            ("user_id", number(user)),
+            ("item", text(format!("connection#{id}"))),
+            ("connected_at", number(now * 1_000)),
+            ("since", number(TweetId::first_at(now * 1_000).get())),
+            ("expires_at", number(now + 3_600)),
+        ];
+        let item = item.map(|(name, value)| (name.to_owned(), value));
+        self.write("live", vec![Item::from(item)]).await;
+    }
+
+    /// For whom there are notices.
+    pub async fn notices(&self) -> Vec<u64> {
+        let items = self.scan("notices").await.into_iter();
+        items.map(|item| read_number(&item, "user_id")).collect()
+    }
+
+    /// Removes all notices. What is on its way to be told is told all the same.
+    pub async fn forget_notices(&self) {
+        for user in self.notices().await {
+            let delete = self.dynamo.delete_item().table_name(self.table("notices"));
+            let delete = delete.key("user_id", number(user));
+            delete.send().await.expect("a notice can be removed");
+        }
     }
 
     /// Tweets (author and id) that nobody posted.

@@ -21,6 +21,8 @@ pub struct Endpoints {
     pub kinesis: Option<String>,
     pub redis: Option<String>,
     pub lambda: Option<String>,
+    /// Where the WebSocket API listens, if not where the deployment says itself.
+    pub websocket: Option<String>,
 }
 
 /// A deployment under test. Belongs to no runtime, so all tests of the process can share it.
@@ -75,6 +77,7 @@ impl Target {
                 kinesis: named("ROOST_KINESIS_URL"),
                 redis: named("ROOST_REDIS_URL"),
                 lambda: None,
+                websocket: named("ROOST_LIVE_URL"),
             },
             stack: named("ROOST_STACK").unwrap_or_else(|| "roost".to_owned()),
             log: None,
@@ -91,6 +94,7 @@ pub(crate) struct LocalEndpoints {
     kinesis: String,
     redis: String,
     lambda: String,
+    websocket: String,
 }
 
 impl From<LocalEndpoints> for Endpoints {
@@ -111,6 +115,7 @@ impl From<LocalEndpoints> for Endpoints {
             kinesis: Some(url(local.kinesis, "http")),
             redis: Some(url(local.redis, "redis")),
             lambda: Some(url(local.lambda, "http")),
+            websocket: Some(url(local.websocket, "ws")),
         }
     }
 }

@@ -4,11 +4,12 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use shared::domain::{Entry, Origin, UserId};
 use shared::flows::edges::EdgeSettler;
 use shared::flows::tiers::AuthorTiers;
+use shared::platform::now_millis;
 use shared::runtime::batch::{self, Consumer, TableRecord};
 use shared::stores::follows::Edge;
 use shared::stores::timelines::BACKFILL;
 use shared::stores::tweets::NEWEST;
-use shared::stores::{Celebs, Timelines, Tweets, Users};
+use shared::stores::{Celebs, Listeners, Timelines, Tweets, Users};
 use shared::{Result, Roost};
 
 /// Edges applied at once.
@@ -23,6 +24,7 @@ pub(crate) struct ApplyFollows {
     tweets: Tweets,
     users: Users,
     celebs: Celebs,
+    listeners: Listeners,
     timelines: Timelines,
 }
 
@@ -37,6 +39,7 @@ impl Consumer for ApplyFollows {
             tweets: Tweets::new(roost)?,
             users: Users::new(roost)?,
             celebs: Celebs::new(roost)?,
+            listeners: Listeners::new(roost)?,
             timelines: Timelines::new(roost)?,
         })
     }
@@ -94,6 +97,9 @@ impl ApplyFollows {
         for _ in 0..ATTEMPTS {
             if pulled {
                 self.celebs.add(&follower, author).await?;
+                self.listeners
+                    .add_fans(author, &follower, now_millis())
+                    .await?;
             } else {
                 self.celebs.remove(&follower, author).await?;
                 self.backfill(edge).await?;

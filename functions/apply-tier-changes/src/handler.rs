@@ -2,12 +2,14 @@ use shared::domain::event::{OutdatedCounts, TierChange, TierEvent};
 use shared::domain::{Entry, Origin, Tier, UserId};
 use shared::flows::feeds::FeedReader;
 use shared::flows::tiers::TierReview;
+use shared::platform::now_millis;
 use shared::runtime::batch::{self, Consumer, StreamRecord};
 use shared::stores::events::Stream;
 use shared::stores::timelines::BACKFILL;
 use shared::stores::tweets::{NEWEST, OLDEST};
 use shared::stores::{
-    Cards, Celebs, EventStream, Feeds, Followers, Tiers, Timelines, Tweets, UserCounts, Users,
+    Cards, Celebs, EventStream, Feeds, Followers, Listeners, Tiers, Timelines, Tweets, UserCounts,
+    Users,
 };
 use shared::{Result, Roost};
 
@@ -23,6 +25,7 @@ pub(crate) struct ApplyTierChanges {
     cards: Cards,
     review: TierReview,
     celebs: Celebs,
+    listeners: Listeners,
     feeds: Feeds,
     feed_reader: FeedReader,
     timelines: Timelines,
@@ -45,6 +48,7 @@ impl Consumer for ApplyTierChanges {
             cards: Cards::new(roost)?,
             review: TierReview::new(roost)?,
             celebs: Celebs::new(roost)?,
+            listeners: Listeners::new(roost)?,
             feeds: Feeds::new(roost)?,
             feed_reader: FeedReader::new(roost)?,
             timelines: Timelines::new(roost)?,
@@ -116,6 +120,10 @@ impl ApplyTierChanges {
                 .await?;
             if change.is_celebrity {
                 self.celebs.add(&page.ids, author).await?;
+                // After that: somebody who connects meanwhile finds the author there.
+                self.listeners
+                    .add_fans(author, &page.ids, now_millis())
+                    .await?;
             } else {
                 self.give(&page.ids, &missed).await?;
                 self.celebs.remove(&page.ids, author).await?;

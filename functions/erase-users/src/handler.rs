@@ -43,6 +43,7 @@ impl EraseUsers {
         let user = erasure.user();
         if erasure.step == 0 {
             self.hider.hide(user, &erasure.sub).await?;
+            self.eraser.disconnect(user).await?;
         }
         // Looked at first: what is written until then is found by the piece behind this line.
         let writers_left = erasure.writers_left(now_millis());

@@ -1,9 +1,12 @@
+use shared::domain::event::FanOutWork;
 use shared::flows::fan_out::FanOut;
+use shared::flows::live::Announcer;
 use shared::runtime::batch::{self, Consumer, StreamRecord};
 use shared::{Result, Roost};
 
 pub(crate) struct FanOutPages {
     fan_out: FanOut,
+    announcer: Announcer,
 }
 
 impl Consumer for FanOutPages {
@@ -13,12 +16,16 @@ impl Consumer for FanOutPages {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             fan_out: FanOut::new(roost)?,
+            announcer: Announcer::new(roost)?,
         })
     }
 
     async fn handle(&self, records: &[StreamRecord]) -> Result<()> {
         for record in records {
-            self.fan_out.deliver(batch::payload(record)?).await?;
+            match batch::payload(record)? {
+                FanOutWork::Deliver(page) => self.fan_out.deliver(page).await?,
+                FanOutWork::Fans(page) => self.announcer.to_page(page).await?,
+            }
         }
         Ok(())
     }
@@ -34,8 +41,7 @@ mod tests {
     #[test]
     fn the_event_is_half_of_an_authors_followers() {
         let batch: Batch<StreamRecord> = serde_json::from_str(EVENT).expect("an event");
-        let page: shared::domain::event::FanOutPage =
-            batch::payload(&batch.records[0]).expect("a payload");
-        assert_eq!(page.depth, 1);
+        let work: FanOutWork = batch::payload(&batch.records[0]).expect("a payload");
+        assert!(matches!(work, FanOutWork::Deliver(page) if page.depth == 1));
     }
 }

@@ -1,6 +1,7 @@
 use shared::domain::Entry;
 use shared::domain::event::TweetEvent;
 use shared::flows::fan_out::FanOut;
+use shared::flows::live::Announcer;
 use shared::flows::tiers::{AuthorTiers, TierReview};
 use shared::platform::now_millis;
 use shared::runtime::batch::{self, Consumer, StreamRecord};
@@ -9,6 +10,7 @@ use shared::{Result, Roost};
 
 pub(crate) struct FanOutTweets {
     fan_out: FanOut,
+    announcer: Announcer,
     timelines: Timelines,
     feeds: Feeds,
     receipts: Receipts,
@@ -25,6 +27,7 @@ impl Consumer for FanOutTweets {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             fan_out: FanOut::new(roost)?,
+            announcer: Announcer::new(roost)?,
             timelines: Timelines::new(roost)?,
             feeds: Feeds::new(roost)?,
             receipts: Receipts::new(roost)?,
@@ -66,6 +69,7 @@ impl FanOutTweets {
             self.feeds.add(entry).await?;
             let late_ms = now_millis().saturating_sub(entry.tweet.millis());
             self.receipts.pulled(entry.tweet, late_ms).await?;
+            self.announcer.to_fans(entry.author).await?;
         }
         if author.tier.pushes() {
             self.fan_out.start(entry, author).await?;

@@ -15,6 +15,7 @@ pub(super) fn message(urls: &Urls, state: &Path, took: Duration) -> String {
         ("Kinesis", &urls.kinesis),
         ("Redis", &urls.redis),
         ("Lambda invoke API", &urls.lambda),
+        ("WebSocket API", &urls.websocket),
     ];
     let services: String = services
         .iter()
@@ -60,6 +61,7 @@ mod tests {
             kinesis: url(9002),
             redis: "redis://127.0.0.1:9003".to_owned(),
             lambda: url(9004),
+            websocket: "ws://localhost:9005".to_owned(),
         };
         message(&urls, Path::new(state), Duration::from_millis(812))
     }
@@ -73,6 +75,7 @@ mod tests {
             "  Kinesis            http://127.0.0.1:9002\n",
             "  Redis              redis://127.0.0.1:9003\n",
             "  Lambda invoke API  http://127.0.0.1:9004\n",
+            "  WebSocket API      ws://localhost:9005\n",
             "TOKEN=$(curl -s http://127.0.0.1:9000/dev/token -d '{\"sub\":\"alice\"}' |",
             "\n  make seed\n",
         ] {

@@ -56,6 +56,8 @@ pub(crate) struct Resolver<'a> {
     parameters: BTreeMap<String, Value>,
     /// What each secret says, by its ARN.
     secrets: BTreeMap<String, String>,
+    /// Where WebSocket APIs listen: `ws://localhost:9005`.
+    websocket_url: String,
 }
 
 impl<'a> Resolver<'a> {
@@ -64,11 +66,19 @@ impl<'a> Resolver<'a> {
             template,
             parameters,
             secrets: BTreeMap::new(),
+            websocket_url: String::new(),
         }
     }
 
     pub(crate) fn with_secrets(self, secrets: BTreeMap<String, String>) -> Self {
         Self { secrets, ..self }
+    }
+
+    pub(crate) fn with_websocket_url(self, websocket_url: String) -> Self {
+        Self {
+            websocket_url,
+            ..self
+        }
     }
 
     /// The value at `place`, free of intrinsic functions. `AWS::NoValue` makes a key or an element disappear; at the

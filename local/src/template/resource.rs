@@ -12,6 +12,9 @@ pub(super) enum Kind {
     Stream,
     Function,
     HttpApi,
+    WebSocketApi,
+    /// Lets a route of a WebSocket API answer.
+    RouteResponse,
     /// A folder of the state directory, for the batches that were given up.
     Bucket,
     /// Nothing, and that is right: see [`NO_EFFECT`].
@@ -24,6 +27,8 @@ const ACTED_ON: &[(&str, Kind)] = &[
     ("AWS::Kinesis::Stream", Kind::Stream),
     ("AWS::Serverless::Function", Kind::Function),
     ("AWS::Serverless::HttpApi", Kind::HttpApi),
+    ("AWS::Serverless::WebSocketApi", Kind::WebSocketApi),
+    ("AWS::ApiGatewayV2::RouteResponse", Kind::RouteResponse),
     ("AWS::S3::Bucket", Kind::Bucket),
 ];
 

@@ -59,7 +59,10 @@ fn stack(text: &str, environment: &[(&str, &str)]) -> Result<Stack, StartError> 
     };
     template.resolve(
         &BTreeMap::from([("RedisUrl", "redis://local".to_owned())]),
-        BTreeMap::new(),
+        Machine {
+            websocket_url: "ws://localhost:9005".to_owned(),
+            ..Machine::default()
+        },
         |variable| {
             environment
                 .iter()
@@ -334,7 +337,10 @@ fn everything_in_the_template_of_this_repository_is_known() {
                 ("JwtIssuer", "http://local".to_owned()),
                 ("JwtAudience", "roost".to_owned()),
             ]),
-            BTreeMap::from([("arn:redis".to_owned(), "redis://local".to_owned())]),
+            Machine {
+                secrets: BTreeMap::from([("arn:redis".to_owned(), "redis://local".to_owned())]),
+                websocket_url: "ws://localhost:9005".to_owned(),
+            },
             |_| None,
         )
         .unwrap_or_else(|error| panic!("{error}"));

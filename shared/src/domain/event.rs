@@ -49,6 +49,22 @@ impl FanOutPage {
     }
 }
 
+/// On `fan-out-pages`: work that was handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FanOutWork {
+    Deliver(FanOutPage),
+    Fans(FanPage),
+}
+
+/// An author who is pulled posted: give notice to these fans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FanPage {
+    pub fans_of: UserId,
+    /// One of the sets that those who are connected are kept in.
+    pub set: u8,
+}
+
 /// On `celebrity-flag-changed`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]

@@ -43,7 +43,8 @@ fn parse(text: &str, what: &str) -> Result<u64> {
         .ok_or_else(|| Error::Malformed(format!("a {what} is a decimal number from 1 to {MAX_ID}")))
 }
 
-fn rfc3339(millis: u64) -> String {
+/// A time in milliseconds since 1970, as clients read it.
+pub fn rfc3339(millis: u64) -> String {
     i64::try_from(millis)
         .ok()
         .and_then(DateTime::<Utc>::from_timestamp_millis)

@@ -13,6 +13,7 @@ pub mod entry;
 pub mod event;
 pub mod https_url;
 pub mod id;
+pub mod live;
 pub mod marker;
 pub mod media;
 pub mod page;
@@ -24,6 +25,7 @@ pub mod relation;
 pub mod repeats;
 pub mod seal;
 mod text;
+pub mod ticket;
 pub mod tier;
 pub mod timeline;
 pub mod tweet;
@@ -41,6 +43,7 @@ pub use page::{Cursor, FollowedPlace, FollowerPlace, IdList, PageSize, PeopleCur
 pub use range::FollowerRange;
 pub use reaction::{Reaction, ReactionState};
 pub use relation::Relation;
+pub use ticket::Ticket;
 pub use tier::Tier;
 pub use tweet::{ListedTweet, ReactionCounts, RepostedBy, SeenTweet, Tweet, TweetText};
 pub use user::{

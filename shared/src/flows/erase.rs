@@ -11,8 +11,8 @@ use crate::platform::{Roost, now_millis};
 use crate::stores::follows::Edge;
 use crate::stores::tweets::Remains;
 use crate::stores::{
-    Cards, Celebs, Drifts, Excluded, Followers, Following, Follows, IdempotencyKeys, Identities,
-    Markers, Presence, Reactions, Relations, Timelines, Tweets,
+    Cards, Celebs, Connections, Drifts, Excluded, Followers, Following, Follows, IdempotencyKeys,
+    Identities, Listeners, Markers, Notices, Presence, Reactions, Relations, Timelines, Tweets,
 };
 
 /// Tweets or edges that are removed in one piece.
@@ -60,6 +60,9 @@ pub struct Eraser {
     celebs: Celebs,
     cards: Cards,
     reactions: Reactions,
+    connections: Connections,
+    notices: Notices,
+    listeners: Listeners,
 }
 
 impl Eraser {
@@ -79,6 +82,9 @@ impl Eraser {
             celebs: Celebs::new(roost)?,
             cards: Cards::new(roost)?,
             reactions: Reactions::new(roost)?,
+            connections: Connections::new(roost)?,
+            notices: Notices::new(roost)?,
+            listeners: Listeners::new(roost)?,
         })
     }
 
@@ -98,7 +104,15 @@ impl Eraser {
         self.relations.forget_counts(user).await?;
         self.markers.remove(user).await?;
         self.presence.erase(user, now_millis()).await?;
+        self.disconnect(user).await?;
         self.cards.bury_user(user).await
+    }
+
+    /// Ends the user's connections for live updates, and forgets them.
+    pub async fn disconnect(&self, user: UserId) -> Result<()> {
+        self.connections.erase(user).await?;
+        self.notices.remove(user).await?;
+        self.listeners.remove(user).await
     }
 
     async fn some_tweets(&self, author: UserId) -> Result<bool> {

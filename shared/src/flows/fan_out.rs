@@ -4,8 +4,9 @@
 //! meets the same code. Ranges are disjoint, so nobody is served by two of them; a crash repeats a range and loses
 //! nothing, because readers dedupe.
 
+use super::live::Announcer;
 use crate::Result;
-use crate::domain::event::FanOutPage;
+use crate::domain::event::{FanOutPage, FanOutWork};
 use crate::domain::tier::TierAndEpoch;
 use crate::domain::{Entry, FollowerRange, UserId};
 use crate::platform::{Roost, metrics, now_millis};
@@ -20,6 +21,7 @@ pub struct FanOut {
     timelines: Timelines,
     pages: EventStream,
     receipts: Receipts,
+    announcer: Announcer,
     /// Followers that one invocation serves.
     page_size: usize,
 }
@@ -31,6 +33,7 @@ impl FanOut {
             timelines: Timelines::new(roost)?,
             pages: EventStream::new(roost, Stream::FanOutPages)?,
             receipts: Receipts::new(roost)?,
+            announcer: Announcer::new(roost)?,
             page_size: roost.config.fan_out_page_size()?,
         })
     }
@@ -78,14 +81,12 @@ impl FanOut {
             .put(halves.into_iter().map(|followers| {
                 // Each range has a key of its own, so that they spread over the shards.
                 let key = format!("{}:{}", page.tweet_id, followers.after());
-                (
-                    key,
-                    FanOutPage {
-                        followers,
-                        depth: page.depth + 1,
-                        ..page
-                    },
-                )
+                let rest = FanOutPage {
+                    followers,
+                    depth: page.depth + 1,
+                    ..page
+                };
+                (key, FanOutWork::Deliver(rest))
             }))
             .await?;
         let late_ms = now_millis().saturating_sub(page.tweet_id.millis());
@@ -105,9 +106,12 @@ impl FanOut {
     }
 
     async fn push(&self, page: &FanOutPage, followers: &[UserId]) -> Result<usize> {
-        self.timelines
+        let delivered = self
+            .timelines
             .deliver(page.entry(), followers, now_millis())
-            .await
+            .await?;
+        self.announcer.to_readers(followers).await?;
+        Ok(delivered)
     }
 
     /// The next followers; none if nobody is left, or if this invocation has served its share.

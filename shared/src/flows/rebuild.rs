@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::followees::{FolloweeReader, Followees};
 use super::table_merge::TableMerge;
-use super::tiers::AuthorTiers;
 use crate::domain::timeline::{ALL_KNOWN, CAP, Source, Window};
-use crate::domain::{Entry, Origin, Tier, TweetId, UserId};
+use crate::domain::{Entry, Origin, TweetId, UserId};
 use crate::platform::{Roost, metrics};
 use crate::stores::timelines::{Extent, Opened, Unfinished};
 use crate::stores::tweets::NEWEST;
-use crate::stores::{Celebs, Following, Timelines, Tweets};
+use crate::stores::{Celebs, Timelines, Tweets};
 use crate::{Error, Result};
 
 /// How long a reader waits for a list that somebody else is rebuilding.
@@ -35,9 +35,8 @@ const MARGIN: Duration = Duration::from_secs(5);
 pub struct Rebuilds {
     timelines: Timelines,
     celebs: Celebs,
-    following: Following,
+    followees: FolloweeReader,
     tweets: Tweets,
-    tiers: AuthorTiers,
 }
 
 /// What was missing and is there now.
@@ -51,36 +50,19 @@ pub struct Rebuilt {
     pub kept: bool,
 }
 
-/// The people whom somebody follows, by how their tweets arrive. Authors whose tier is flipping are in both groups.
-struct Followees {
-    pushed: Vec<UserId>,
-    pulled: Vec<UserId>,
-    /// `true` if one of them is being demoted.
-    unsettled: bool,
-}
-
 impl Rebuilds {
     pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             timelines: Timelines::new(roost)?,
             celebs: Celebs::new(roost)?,
-            following: Following::new(roost)?,
+            followees: FolloweeReader::new(roost)?,
             tweets: Tweets::new(roost)?,
-            tiers: AuthorTiers::new(roost)?,
         })
     }
 
     /// Looks up which of the followed authors are pulled, and remembers it.
     pub async fn find_celebs(&self, me: UserId) -> Result<Vec<UserId>> {
-        let token = self.celebs.begin_fill(me).await?;
-        let followees = self.followees(me).await?;
-        // An author who is being demoted is about to be taken out of this set, and may have been already.
-        if !followees.unsettled {
-            self.celebs
-                .finish_fill(me, token, &followees.pulled)
-                .await?;
-        }
-        Ok(followees.pulled)
+        self.followees.find_celebs(me).await
     }
 
     /// The newest `wanted` entries of a missing list, or more. `None` if somebody else is rebuilding it and does not
@@ -125,7 +107,7 @@ impl Rebuilds {
             }
             Unfinished::Rest { filling, room } => {
                 // What was posted, followed or demoted since the first page is in the list, however old.
-                let followees = self.followees(me).await?;
+                let followees = self.followees.read(me).await?;
                 let mut merge = self.merge(me, followees, filling.floor(), room);
                 let entries = rebuilt(merge.take(room).await?);
                 let bottom = merge.is_exhausted();
@@ -163,7 +145,7 @@ impl Rebuilds {
         let read = async {
             // Only now: whatever is posted, followed or flipped after this reading lands in the list that was just
             // created, or takes the token for the celebrities away.
-            let followees = self.followees(me).await?;
+            let followees = self.followees.read(me).await?;
             let (celebs, unsettled) = (followees.pulled.clone(), followees.unsettled);
             let mut merge = self.merge(me, followees, NEWEST, wanted);
             Ok((celebs, unsettled, merge.take(wanted).await?, merge))
@@ -207,22 +189,6 @@ impl Rebuilds {
     fn merge(&self, me: UserId, followees: Followees, below: TweetId, wanted: usize) -> TableMerge {
         let authors = followees.pushed.into_iter().chain([me]);
         TableMerge::new(self.tweets.clone(), authors, below, wanted)
-    }
-
-    async fn followees(&self, me: UserId) -> Result<Followees> {
-        let following = self.following.all(me).await?;
-        let tiers = self.tiers.all(&following).await?;
-        let of_tier = |fits: fn(Tier) -> bool| {
-            let fitting = following
-                .iter()
-                .filter(|author| tiers.get(author).is_some_and(|tier| fits(tier.tier)));
-            fitting.copied().collect::<Vec<_>>()
-        };
-        Ok(Followees {
-            pushed: of_tier(Tier::pushes),
-            pulled: of_tier(Tier::pulls),
-            unsettled: !of_tier(|tier| tier == Tier::Demoting).is_empty(),
-        })
     }
 }
 

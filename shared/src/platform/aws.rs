@@ -33,6 +33,13 @@ impl Aws {
     pub fn kinesis(&self) -> aws_sdk_kinesis::Client {
         aws_sdk_kinesis::Client::new(&self.config)
     }
+
+    /// For the connections of one WebSocket API, whose address is part of its name.
+    pub fn api_gateway(&self, url: &str) -> aws_sdk_apigatewaymanagement::Client {
+        let config = aws_sdk_apigatewaymanagement::config::Builder::from(&self.config);
+        let config = config.endpoint_url(url).build();
+        aws_sdk_apigatewaymanagement::Client::from_conf(config)
+    }
 }
 
 /// For tests: clients that do not depend on the environment.

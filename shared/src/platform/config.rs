@@ -59,6 +59,31 @@ impl Config {
         self.text("PRESENCE_TABLE")
     }
 
+    /// DynamoDB table of tickets and connections for live updates.
+    pub fn live_table(&self) -> Result<&str> {
+        self.text("LIVE_TABLE")
+    }
+
+    /// DynamoDB table of notices for connected readers.
+    pub fn notices_table(&self) -> Result<&str> {
+        self.text("NOTICES_TABLE")
+    }
+
+    /// Where clients connect for live updates: `wss://…/live`.
+    pub fn live_url(&self) -> Result<&str> {
+        self.text("LIVE_URL")
+    }
+
+    /// Where messages for connected clients are taken: the same address over HTTP.
+    pub fn live_management_url(&self) -> Result<String> {
+        let url = self.live_url()?;
+        let rest = url.strip_prefix("ws").ok_or_else(|| Error::Config {
+            name: "LIVE_URL",
+            problem: format!("must begin with wss:// or ws://, not {url:?}"),
+        })?;
+        Ok(format!("http{rest}"))
+    }
+
     /// DynamoDB table of what was done before: idempotency keys, counted records, positions of scheduled functions.
     pub fn ledger_table(&self) -> Result<&str> {
         self.text("LEDGER_TABLE")

@@ -63,6 +63,16 @@ metrics! {
     DELIVERIES: Count = "Deliveries";
     /// How old a tweet was when a page of its fan-out was done. The largest is from the post to the last delivery.
     FAN_OUT_LAG: Milliseconds = "FanOutLag";
+    /// Connected readers for whom something may be new.
+    LIVE_NOTICES: Count = "LiveNotices";
+    /// Messages that went out to connected clients.
+    LIVE_MESSAGES: Count = "LiveMessages";
+    /// How old the newest tweet of such a message was.
+    LIVE_LAG: Milliseconds = "LiveLag";
+    /// Connections that had died without a word.
+    LIVE_DEAD: Count = "LiveDead";
+    /// How often it was looked up who is connected, because Redis did not know.
+    LIVE_RESTORES: Count = "LiveRestores";
     /// Authors who became celebrities, or ceased to be.
     TIER_FLIPS: Count = "TierFlips";
     /// Lists that were missing and have been rebuilt.

@@ -1,8 +1,9 @@
-//! What surrounds a handler. A function is of one of three kinds, and its `main` is one call:
+//! What surrounds a handler. A function is of one of four kinds, and its `main` is one call:
 //!
 //! - [`http::serve`] for an endpoint ([`http::serve_subject`] for one that callers need no profile for),
 //! - [`batch::serve`] for a consumer of a stream,
-//! - [`schedule::serve`] for a job that runs from time to time.
+//! - [`schedule::serve`] for a job that runs from time to time,
+//! - [`socket::serve`] for what happens on a WebSocket ([`socket::serve_authorizer`] for who may open one).
 
 pub mod batch;
 pub mod body;
@@ -10,6 +11,7 @@ pub mod http;
 pub mod people;
 pub mod problem;
 pub mod schedule;
+pub mod socket;
 
 mod guard;
 mod query;

@@ -93,6 +93,7 @@ impl From<&Error> for Problem {
             Error::Config { .. }
             | Error::Dynamo { .. }
             | Error::Kinesis { .. }
+            | Error::ApiGateway { .. }
             | Error::Redis(_)
             | Error::RedisDown
             | Error::Unreadable { .. }

@@ -6,6 +6,8 @@
 
 use std::sync::LazyLock;
 
+use redis::cmd;
+
 use super::{FillToken, keys};
 use crate::Result;
 use crate::domain::UserId;
@@ -31,6 +33,12 @@ impl Celebs {
         Ok(Self {
             redis: roost.redis()?,
         })
+    }
+
+    /// The authors whom a user pulls; `None` if Redis does not know.
+    pub async fn read(&self, user: UserId) -> Result<Option<Vec<UserId>>> {
+        let members = cmd("SMEMBERS").arg(keys::my_celebs(user)).take();
+        Ok(decode(self.redis.one(members).await?))
     }
 
     /// From now on these users pull the author.

@@ -143,6 +143,19 @@ pub(crate) fn receipt(tweet: TweetId) -> String {
     format!("receipt:{{{tweet}}}")
 }
 
+/// Those who are connected, one of several sets.
+pub(crate) fn listeners(set: u8) -> String {
+    format!("listeners:{{{set}}}")
+}
+
+/// The connected followers of an author who is pulled, one of several sets.
+pub(crate) fn fans(author: UserId, set: u8) -> String {
+    format!("fans:{{{author}:{set}}}")
+}
+
+/// The right to have [`listeners`] made anew.
+pub(crate) const RESTORING_LISTENERS: &str = "restoring_listeners";
+
 /// See [`crate::domain::canary`]. The number spreads them over the shards.
 pub(crate) fn canary(number: u16) -> String {
     format!("canary:{{{number}}}")

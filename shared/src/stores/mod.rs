@@ -1,16 +1,18 @@
 //! What Roost keeps, and where: one struct per thing.
 //!
 //! - DynamoDB holds the truth: [`users`], [`ids`], [`follows`], [`followers`], [`following`], [`tweets`],
-//!   [`reactions`], [`reaction_counters`], [`reactors`], [`idempotency`], [`counts`], [`tiers`], [`drifts`], [`positions`], [`erasures`].
+//!   [`reactions`], [`reaction_counters`], [`reactors`], [`idempotency`], [`counts`], [`tiers`], [`drifts`], [`positions`], [`erasures`], [`tickets`], [`connections`],
+//!   [`notices`].
 //! - Redis holds what can be computed from it again: [`timelines`], [`hidden`], [`celebs`], [`feeds`], [`cards`],
-//!   [`tweet_stats`], [`user_counts`], [`reacted`], [`receipts`], [`rate_limits`], [`canaries`]. All keys are in `keys.rs`.
+//!   [`tweet_stats`], [`user_counts`], [`reacted`], [`receipts`], [`rate_limits`], [`listeners`], [`canaries`]. All keys are in `keys.rs`.
 //! - Both: [`identities`], [`markers`], [`presence`].
-//! - Kinesis carries events: [`events`].
+//! - Kinesis carries events: [`events`]. API Gateway carries messages to clients: [`sockets`].
 
 pub mod affinity;
 pub mod canaries;
 pub mod cards;
 pub mod celebs;
+pub mod connections;
 pub mod counts;
 pub mod deeds;
 pub mod drifts;
@@ -27,7 +29,9 @@ pub mod hidden;
 pub mod idempotency;
 pub mod identities;
 pub mod ids;
+pub mod listeners;
 pub mod markers;
+pub mod notices;
 pub mod positions;
 pub mod presence;
 pub mod rate_limits;
@@ -37,6 +41,8 @@ pub mod reactions;
 pub mod reactors;
 pub mod receipts;
 pub mod relations;
+pub mod sockets;
+pub mod tickets;
 pub mod tiers;
 pub mod timelines;
 pub mod tweet_stats;
@@ -51,6 +57,7 @@ pub use affinity::AffinityCache;
 pub use canaries::Canaries;
 pub use cards::Cards;
 pub use celebs::Celebs;
+pub use connections::Connections;
 pub use counts::Counts;
 pub use deeds::Deeds;
 pub use drifts::Drifts;
@@ -67,7 +74,9 @@ pub use hidden::Hidden;
 pub use idempotency::IdempotencyKeys;
 pub use identities::Identities;
 pub use ids::Ids;
+pub use listeners::Listeners;
 pub use markers::Markers;
+pub use notices::Notices;
 pub use positions::Positions;
 pub use presence::Presence;
 pub use rate_limits::RateLimits;
@@ -77,6 +86,8 @@ pub use reactions::Reactions;
 pub use reactors::Reactors;
 pub use receipts::Receipts;
 pub use relations::Relations;
+pub use sockets::Sockets;
+pub use tickets::Tickets;
 pub use tiers::Tiers;
 pub use timelines::Timelines;
 pub use tweet_stats::TweetStats;

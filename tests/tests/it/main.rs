@@ -23,6 +23,7 @@ mod interleavings;
 mod isolated_stack;
 mod jobs;
 mod limits;
+mod live;
 mod logs;
 mod long_walk;
 mod lost_answers;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{ACCOUNT, MAX_DEPTH, REGION, Resolved, Resolver, STACK, plain, unresolved};
 use crate::template::api::IMPLICIT_API;
 use crate::template::resource::{Kind, kind_of};
+use crate::template::websocket_api;
 
 /// A stream's ARN ends with the moment it was created; nothing reads it, so every start uses the same one.
 const STREAM_LABEL: &str = "2025-01-01T00:00:00.000";
@@ -36,8 +37,8 @@ impl Resolver<'_> {
             Kind::Stream => "Name",
             Kind::Function => "FunctionName",
             Kind::Bucket => "BucketName",
-            Kind::HttpApi => return Ok("local".to_owned()),
-            Kind::NoEffect => return Ok(format!("local-{logical_id}")),
+            Kind::HttpApi | Kind::WebSocketApi => return Ok("local".to_owned()),
+            Kind::RouteResponse | Kind::NoEffect => return Ok(format!("local-{logical_id}")),
         };
         if depth > MAX_DEPTH {
             return unresolved(place, "refers to itself");
@@ -77,6 +78,8 @@ impl Resolver<'_> {
                 format!("arn:aws:kinesis:{REGION}:{ACCOUNT}:stream/{name}")
             }
             (Kind::Function, "Arn") => function_arn(&name),
+            (Kind::WebSocketApi, "ApiEndpoint") => self.websocket_url.clone(),
+            (Kind::WebSocketApi, "ApiId") => name,
             (Kind::Bucket, "Arn") => format!("arn:aws:s3:::{name}"),
             (Kind::NoEffect, _) => format!("local-{logical_id}-{attribute}"),
             _ => {
@@ -86,6 +89,14 @@ impl Resolver<'_> {
                 );
                 return unresolved(place, &message);
             }
+        })
+    }
+
+    fn is_made_for_a_websocket_api(&self, logical_id: &str) -> bool {
+        let mut resources = self.template["Resources"].as_object().into_iter().flatten();
+        resources.any(|(api, declaration)| {
+            let is_api = declaration["Type"].as_str().and_then(kind_of) == Some(Kind::WebSocketApi);
+            is_api && websocket_api::is_made_for(logical_id, api, declaration)
         })
     }
 
@@ -111,7 +122,8 @@ impl Resolver<'_> {
         };
         let is_made_by_sam = logical_id == IMPLICIT_API
             || is_of("Role", Kind::Function)
-            || is_of("ApiGatewayDefaultStage", Kind::HttpApi);
+            || is_of("ApiGatewayDefaultStage", Kind::HttpApi)
+            || self.is_made_for_a_websocket_api(logical_id);
         if is_made_by_sam {
             Ok(Kind::NoEffect)
         } else {

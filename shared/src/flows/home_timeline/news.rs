@@ -24,6 +24,9 @@ pub struct News {
     pub troubles: Troubles,
 }
 
+/// Which entries count.
+type Counts<'a> = dyn Fn(&Entry) -> bool + Sync + 'a;
+
 impl News {
     /// The most that are counted.
     pub const MOST: usize = 99;
@@ -42,20 +45,30 @@ impl News {
 
 impl HomeTimelines {
     pub async fn news(&self, me: UserId, since: TweetId) -> News {
-        if let Some(news) = self.cached_news(me, since).await {
+        self.news_by(me, since, &|_| true).await
+    }
+
+    /// The same without what the reader posted or reposted.
+    pub async fn news_of_others(&self, me: UserId, since: TweetId) -> News {
+        self.news_by(me, since, &|entry| entry.author != me).await
+    }
+
+    async fn news_by(&self, me: UserId, since: TweetId, counts: &Counts<'_>) -> News {
+        if let Some(news) = self.cached_news(me, since, counts).await {
             return news;
         }
         let size = PageSize::MAX_SIZE.get();
         let deadline = Instant::now() + BUDGET;
         let mut walk = Walk::begin(self, me, None, size, deadline).await;
         let (entries, _) = walk.take_visible(size).await;
-        let new = entries.iter().map(|entry| entry.tweet);
-        News::new(new.filter(|tweet| *tweet > since), walk.troubles)
+        let new = entries.iter().filter(|entry| entry.tweet > since);
+        let new = new.filter(|entry| counts(entry)).map(|entry| entry.tweet);
+        News::new(new, walk.troubles)
     }
 
     /// The answer in two round trips to Redis, or in three if a celebrity posted or a tweet was reposted twice. `None` if something is missing there, or
     /// did not answer.
-    async fn cached_news(&self, me: UserId, since: TweetId) -> Option<News> {
+    async fn cached_news(&self, me: UserId, since: TweetId, counts: &Counts<'_>) -> Option<News> {
         let (extent, deadline) = (
             Extent::Newest(News::MOST + LOOK_AHEAD),
             Instant::now() + BUDGET,
@@ -108,7 +121,7 @@ impl HomeTimelines {
             let is_repeat = older
                 .iter()
                 .any(|place| !place.is_repost() || standing.contains(&place.tweet));
-            !invisible.contains(&entry.tweet) && !is_repeat
+            counts(entry) && !invisible.contains(&entry.tweet) && !is_repeat
         });
         let left = left.map(|(entry, _)| entry.tweet);
         let news = News::new(left, Troubles::default());

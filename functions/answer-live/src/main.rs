@@ -1,0 +1,10 @@
+//! Answers what clients say on their connections for live updates.
+
+mod handler;
+
+use shared::runtime::{Exit, socket};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Exit {
+    socket::serve::<handler::AnswerLive>().await
+}

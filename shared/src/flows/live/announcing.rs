@@ -1,0 +1,99 @@
+//! Leaving notices for readers who are connected. Who is not connected costs nothing but a place in a question.
+
+use crate::Result;
+use crate::domain::UserId;
+use crate::domain::event::{FanOutWork, FanPage};
+use crate::platform::{Roost, metrics, now_millis};
+use crate::stores::events::Stream;
+use crate::stores::notices::{EVERYBODY, Notice};
+use crate::stores::{EventStream, Listeners, Notices};
+
+pub struct Announcer {
+    listeners: Listeners,
+    notices: Notices,
+    pages: EventStream,
+    /// Fans that one invocation serves.
+    page_size: usize,
+}
+
+impl Announcer {
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            listeners: Listeners::new(roost)?,
+            notices: Notices::new(roost)?,
+            pages: EventStream::new(roost, Stream::FanOutPages)?,
+            page_size: roost.config.fan_out_page_size()?,
+        })
+    }
+
+    /// Something was delivered to these users. To be called after the delivery: whoever is told then finds it.
+    pub async fn to_readers(&self, users: &[UserId]) -> Result<()> {
+        if users.is_empty() {
+            return Ok(());
+        }
+        let now = now_millis();
+        let found = self.listeners.among(users, now).await?;
+        if found.is_lost {
+            self.restore(now).await?;
+        }
+        if found.due.is_empty() {
+            return Ok(());
+        }
+        let notices = found.due.iter().map(|user| Notice::new(*user, now));
+        self.notices.put(&notices.collect::<Vec<_>>()).await?;
+        // Last: a score means that the notice is safe.
+        self.listeners.noticed(&found.due, now).await?;
+        metrics::LIVE_NOTICES.add(found.due.len());
+        Ok(())
+    }
+
+    /// An author who is pulled posted. If there are many fans, each set of them becomes a page of work.
+    pub async fn to_fans(&self, author: UserId) -> Result<()> {
+        let (counts, is_lost) = self.listeners.count_fans(author).await?;
+        if is_lost {
+            self.restore(now_millis()).await?;
+        }
+        let total: usize = counts.iter().sum();
+        let sets = (0_u8..).zip(counts);
+        let pages: Vec<FanPage> = sets
+            .filter(|(_, count)| *count > 0)
+            .map(|(set, _)| FanPage {
+                fans_of: author,
+                set,
+            })
+            .collect();
+        if total > self.page_size {
+            let pages = pages.into_iter().map(|page| {
+                let key = format!("{author}:{}", page.set);
+                (key, FanOutWork::Fans(page))
+            });
+            return self.pages.put(pages).await;
+        }
+        for page in pages {
+            self.to_page(page).await?;
+        }
+        Ok(())
+    }
+
+    /// The fans of one set.
+    pub async fn to_page(&self, page: FanPage) -> Result<()> {
+        let mut from = 0;
+        loop {
+            let (next, fans) = self.listeners.fans(page.fans_of, page.set, from).await?;
+            self.to_readers(&fans).await?;
+            if next == 0 {
+                return Ok(());
+            }
+            from = next;
+        }
+    }
+
+    /// Redis does not know who is connected. `notify-readers` looks it up, and tells everybody what they missed.
+    async fn restore(&self, now: u64) -> Result<()> {
+        if self.listeners.may_restore().await? {
+            tracing::info!("who is connected is looked up");
+            self.notices.put(&[Notice::new(EVERYBODY, now)]).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! Who is connected: the table `live` says so, and Redis holds what deliveries ask for.
+
+use super::super::followees::FolloweeReader;
+use crate::Result;
+use crate::domain::UserId;
+use crate::platform::{Roost, now_millis};
+use crate::stores::notices::Notice;
+use crate::stores::{Listeners, Notices};
+
+pub struct Listening {
+    listeners: Listeners,
+    notices: Notices,
+    followees: FolloweeReader,
+}
+
+impl Listening {
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            listeners: Listeners::new(roost)?,
+            notices: Notices::new(roost)?,
+            followees: FolloweeReader::new(roost)?,
+        })
+    }
+
+    /// The user has connected, or Redis has forgotten that. What came meanwhile is told soon.
+    pub async fn begin(&self, user: UserId) -> Result<()> {
+        let now = now_millis();
+        // First the notice: a score in the set means that there is one.
+        self.notices.put(&[Notice::new(user, now)]).await?;
+        self.listeners.add(&[user], now).await?;
+        // After the set: a tier change that does not find the user there has changed before this looks.
+        self.follow_celebrities(user).await
+    }
+
+    /// The user is still there. Repairs what Redis may have lost.
+    pub async fn go_on(&self, user: UserId) -> Result<()> {
+        if self.listeners.knows(user).await? {
+            self.follow_celebrities(user).await
+        } else {
+            self.begin(user).await
+        }
+    }
+
+    async fn follow_celebrities(&self, user: UserId) -> Result<()> {
+        let celebs = self.followees.celebs(user).await?;
+        self.listeners.add_fan(user, &celebs, now_millis()).await
+    }
+}
