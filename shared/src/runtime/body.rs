@@ -54,7 +54,7 @@ impl Fields {
     pub fn text<T>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T>) -> Option<T> {
         match self.left.remove(name) {
             Some(Value::String(text)) => self.noted(name, parse(&text)),
-            Some(_) => self.mistake(name, "must be a text"),
+            Some(_) => self.mistake(name, "must be a string"),
             None => self.mistake(name, "is missing"),
         }
     }
@@ -84,7 +84,7 @@ impl Fields {
         match self.left.remove(name)? {
             Value::String(text) => self.noted(name, parse(Some(&text))),
             Value::Null => self.noted(name, parse(None)),
-            _ => self.mistake(name, "must be a text or null"),
+            _ => self.mistake(name, "must be a string or null"),
         }
     }
 
@@ -142,8 +142,10 @@ impl Fields {
     fn all_mistakes(mut self) -> Vec<Mistake> {
         let unknown: Vec<String> = self.left.keys().take(MOST_UNKNOWN).cloned().collect();
         for name in unknown {
-            let mistake =
-                Mistake::in_body(self.pointer_to(&name), format!("there is no field {name}"));
+            let mistake = Mistake::in_body(
+                self.pointer_to(&name),
+                format!("there is no field \"{name}\""),
+            );
             self.mistakes.push(mistake);
         }
         self.mistakes
