@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run test verify verify-arm64 fmt lint build deploy destroy smoke redrive watch invoke seed receipt clean redis check-template
+.PHONY: help setup run test verify verify-arm64 fmt lint build deploy destroy smoke redrive watch invoke seed receipt clean redis check-template check-api
 
 VENV := .venv
 TOOLS := $(VENV)/.tools
@@ -12,6 +12,9 @@ PYTHON_TOOLS := cargo-lambda==1.9.2 ziglang==0.17.0 aws-sam-cli==1.170.0 cfn-lin
 # A cloud to deploy into, for `make verify`. Apart from the others, because it wants another boto than sam does.
 MINISTACK := $(VENV)/ministack/.tools
 MINISTACK_TOOLS := ministack==1.5.33 aws-sam-translator==1.115.0 cryptography==50.0.2
+# What turns docs/openapi.yaml on a running system, and makes a client of it, for `make check-api`.
+API_CHECK := $(VENV)/schemathesis/.tools
+API_CHECK_TOOLS := schemathesis==4.32.5 openapi-python-client==0.29.1
 # What you answer when you first deploy, kept for the next time.
 export DEPLOYMENT ?= samconfig.deploy.toml
 # The functions, one binary each.
@@ -51,14 +54,25 @@ $(MINISTACK): $(TOOLS)
 	@$(VENV)/ministack/bin/pip install --quiet --disable-pip-version-check $(MINISTACK_TOOLS)
 	@touch $@
 
+$(API_CHECK): Makefile
+	@echo "installing $(API_CHECK_TOOLS)"
+	@python3 -m venv $(VENV)/schemathesis
+	@$(VENV)/schemathesis/bin/pip install --quiet --disable-pip-version-check $(API_CHECK_TOOLS)
+	@touch $@
+
 run: redis ## Run the whole system on this machine
 	@cargo build --workspace --exclude roost-tests
 	@exec target/debug/roost-local
 
 # Built with the tests, so that `cargo test` finds every dependency made with the same features.
-test: redis lint ## Check format, lints and template, and run all tests
+test: redis lint ## Check format, lints, template and API document, and run all tests
 	cargo build --workspace --all-targets
 	cargo test --workspace
+	@$(MAKE) --no-print-directory check-api
+
+check-api: redis $(API_CHECK) ## Check that a running system answers as docs/openapi.yaml says, and that a generated client works
+	cargo build --workspace --all-targets
+	@$(VENV)/schemathesis/bin/python tests/verify/check_api.py
 
 verify: redis check-template $(MINISTACK) ## Deploy the template with SAM into a cloud on this machine, and run the end-to-end suite on it
 	@$(VENV)/bin/python tests/verify

@@ -1,7 +1,8 @@
 //! The HTTP API: routes of the template with API Gateway's payload and JWT authorizer, the local token issuer,
-//! and `/healthz`. [`log`] writes one line for each request.
+//! `/healthz`, and the document of the API ([`docs`]). [`log`] writes one line for each request.
 
 mod cors;
+mod docs;
 mod log;
 mod payload;
 mod problem;
@@ -114,6 +115,7 @@ pub(crate) async fn serve(listener: TcpListener, ready: Ready) {
             get(openid_configuration),
         )
         .route("/.well-known/jwks.json", get(key_set))
+        .merge(docs::routes())
         .fallback(call)
         .method_not_allowed_fallback(|| async { not_found() })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))

@@ -13,6 +13,7 @@ use tokio::time::sleep;
 
 use crate::cache::Cache;
 use crate::http::{Answer, Http};
+use crate::openapi::Document;
 use crate::page::Profile;
 use crate::patience::in_parallel;
 use crate::tables::Tables;
@@ -148,6 +149,7 @@ impl Client {
             http: self.http().clone(),
             method,
             url,
+            path: Some(path.split('?').next().unwrap_or_default().to_owned()),
             headers: Vec::new(),
             body: Vec::new(),
         }
@@ -165,6 +167,7 @@ impl Client {
     async fn token_of(&self, claims: &Value) -> String {
         let mut call = self.call(Method::POST, "");
         call.url.clone_from(&self.target().endpoints.token);
+        call.path = None;
         let answer: Value = call.json(claims).send().await.expect(200).read();
         answer["access_token"]
             .as_str()
@@ -212,6 +215,8 @@ pub struct Call {
     http: Http,
     method: Method,
     url: String,
+    /// The API's path, without a query. `None` if it is not the API that is called.
+    path: Option<String>,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
 }
@@ -236,7 +241,7 @@ impl Call {
         self.header("content-type", "application/json")
     }
 
-    /// The answer. A deployment has its usual limits, and one test makes more requests than one person may. So a request
+    /// The answer, which is one that docs/openapi.yaml describes. A deployment has its usual limits, and one test makes more requests than one person may. So a request
     /// that it refuses for that is sent again when the answer says: nothing of it was done.
     pub async fn send(self) -> Answer {
         let most = if Target::is_remote() {
@@ -253,6 +258,9 @@ impl Call {
                 self.body.clone(),
             );
             let answer = sent.await.unwrap_or_else(|e| panic!("no answer: {e}"));
+            if let Some(path) = &self.path {
+                expect_described(&self.method, path, &answer);
+            }
             if answer.status != 429 || refusals == most {
                 return answer;
             }
@@ -262,6 +270,15 @@ impl Call {
             let wait = Duration::from_secs(seconds.unwrap_or(1));
             sleep(wait.min(LONGEST_REFUSAL)).await;
         }
+    }
+}
+
+fn expect_described(method: &Method, path: &str, answer: &Answer) {
+    if let Err(difference) = Document::get().check(method, path, answer) {
+        panic!(
+            "{}: docs/openapi.yaml says something else: {difference}",
+            answer.call
+        );
     }
 }
 

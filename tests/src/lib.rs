@@ -33,6 +33,7 @@ mod function;
 mod http;
 mod live;
 mod local_cloud;
+mod openapi;
 mod page;
 mod patience;
 mod proxy;
@@ -50,6 +51,7 @@ pub use http::{Answer, Http};
 pub use hyper::Method;
 pub use live::{LiveSocket, Ticket};
 pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox, field, is_request, signal};
+pub use openapi::{Document, Operation};
 pub use page::{
     ComposedItem, ComposedPage, HomePage, Listing, Parent, Profile, RepostedBy, Tweet,
     expect_timeline, ids, newest_first, shown,

@@ -424,7 +424,7 @@ pub fn signal(name: &str, pid: u32) -> bool {
     shell.is_ok_and(|status| status.success())
 }
 
-fn workspace() -> PathBuf {
+pub(crate) fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the tests are in a workspace")

@@ -20,8 +20,8 @@ impl http::Handler for GetUsers {
     }
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
-        let ids = http::ids(request, UserId::parse)?;
-        let expansion = Expansion::parse(request)?;
+        let ids = http::ids(request, UserId::parse);
+        let (ids, expansion) = http::both(ids, Expansion::parse(request))?;
         let users = self.people.list(ids.as_slice()).await?;
         let people = self.presenter.present(me, users, expansion).await?;
         http::ok(&Page::new(people, None))

@@ -98,9 +98,10 @@ impl http::Handler for HomeTimeline {
 
 impl HomeTimeline {
     async fn read(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
-        let (size, explain) = (http::page_size(request)?, http::switch(request, "explain")?);
-        let since = http::since(request)?;
-        let (order, activity) = (order(request)?, with_activity(request)?);
+        let where_from = http::both(http::page_size(request), http::since(request));
+        let what = http::both(order(request), with_activity(request));
+        let what = http::both(what, http::switch(request, "explain"));
+        let ((size, since), ((order, activity), explain)) = http::both(where_from, what)?;
         if order == Order::Ranked || activity {
             if since.is_some() {
                 return Err(http::wrong_parameter(

@@ -23,8 +23,8 @@ impl http::Handler for ListLikes {
 
     /// The newest like comes first. A page may be shorter than asked for, because deleted tweets are left out.
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
-        let size = http::page_size(request)?;
-        let from = http::list_cursor(request, me, parse)?;
+        let from = http::list_cursor(request, me, parse);
+        let (size, from) = http::both(http::page_size(request), from)?;
         let likes = self.reactions.liked_by(me, from, size.get()).await?;
         let found = self.lookup.list_entries(me, &likes.tweets).await?;
         let next_cursor = likes.next.map(|next| seal(me, &write(next)));

@@ -20,7 +20,7 @@ impl http::Handler for ListReplies {
     /// tweets of people on either side of a block with the caller.
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let tweet = TweetId::parse(http::path(request, "id"))?;
-        let (size, cursor) = (http::page_size(request)?, http::cursor(request)?);
+        let (size, cursor) = http::both(http::page_size(request), http::cursor(request))?;
         let below = cursor.map(Cursor::tweet);
         let replies = self.replies.page(me, tweet, below, size.get()).await?;
         let next_cursor = replies.next.map(|next| next.to_string());

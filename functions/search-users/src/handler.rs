@@ -26,7 +26,7 @@ impl http::Handler for SearchUsers {
     }
 
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
-        let (prefix, expansion) = (read(request)?, Expansion::parse(request)?);
+        let (prefix, expansion) = http::both(read(request), Expansion::parse(request))?;
         let ids = self.users.find_by_prefix(&prefix, MOST).await?;
         let users = self.people.list(&ids).await?;
         let people = self.presenter.present(me, users, expansion).await?;

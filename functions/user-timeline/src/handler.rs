@@ -35,8 +35,9 @@ impl http::Handler for UserTimeline {
     /// author is on the other side of a block with the caller.
     async fn handle(&self, me: UserId, request: &Request) -> Result<HttpResponse> {
         let author = http::user_id(request, me)?;
-        let (size, cursor) = (http::page_size(request)?.get(), http::cursor(request)?);
-        let replies = with_replies(request)?;
+        let paging = http::both(http::page_size(request), http::cursor(request));
+        let ((size, cursor), replies) = http::both(paging, with_replies(request))?;
+        let size = size.get();
         let user = self.users.get(author).await?;
         self.relations.refuse_blocked(author, me).await?;
         let below = cursor.map_or(NEWEST, Cursor::tweet);

@@ -54,7 +54,7 @@ impl Fields {
     pub fn text<T>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T>) -> Option<T> {
         match self.left.remove(name) {
             Some(Value::String(text)) => self.noted(name, parse(&text)),
-            Some(_) => self.mistake(name, "must be a text"),
+            Some(_) => self.mistake(name, "must be a string"),
             None => self.mistake(name, "is missing"),
         }
     }
@@ -84,15 +84,14 @@ impl Fields {
         match self.left.remove(name)? {
             Value::String(text) => self.noted(name, parse(Some(&text))),
             Value::Null => self.noted(name, parse(None)),
-            _ => self.mistake(name, "must be a text or null"),
+            _ => self.mistake(name, "must be a string or null"),
         }
     }
 
     /// A whole number that has to be there, from 0 on.
     pub fn number(&mut self, name: &str) -> Option<u64> {
         match self.left.remove(name) {
-            // Larger numbers are none that we have given out.
-            Some(value) => match value.as_u64().filter(|number| *number < 1 << 53) {
+            Some(value) => match whole(&value) {
                 Some(number) => Some(number),
                 None => self.mistake(name, "must be a whole number, 0 or larger"),
             },
@@ -143,8 +142,10 @@ impl Fields {
     fn all_mistakes(mut self) -> Vec<Mistake> {
         let unknown: Vec<String> = self.left.keys().take(MOST_UNKNOWN).cloned().collect();
         for name in unknown {
-            let mistake =
-                Mistake::in_body(self.pointer_to(&name), format!("there is no field {name}"));
+            let mistake = Mistake::in_body(
+                self.pointer_to(&name),
+                format!("there is no field \"{name}\""),
+            );
             self.mistakes.push(mistake);
         }
         self.mistakes
@@ -176,6 +177,15 @@ impl Fields {
         let name = name.replace('~', "~0").replace('/', "~1");
         format!("{}/{name}", self.pointer)
     }
+}
+
+/// JSON has one kind of number, so `2.0` is as whole as `2`.
+fn whole(value: &Value) -> Option<u64> {
+    // Larger numbers are none that we have given out.
+    const END: u64 = 1 << 53;
+    let is_whole = |number: &f64| number.fract() == 0.0 && (0.0..END as f64).contains(number);
+    let number = value.as_u64().filter(|number| *number < END);
+    number.or_else(|| value.as_f64().filter(is_whole).map(|number| number as u64))
 }
 
 #[cfg(test)]
@@ -262,5 +272,24 @@ mod tests {
         assert!(matches!(read("[]"), Err(Error::InvalidFields(_))));
         let large = format!("\"{}\"", "x".repeat(MOST_BYTES));
         assert!(matches!(read(&large), Err(Error::TooLarge(_))));
+    }
+
+    #[test]
+    fn a_whole_number_may_be_written_with_a_fraction_of_nothing() {
+        for (text, number) in [("0", 0), ("2.0", 2), ("1e3", 1_000), ("-0.0", 0)] {
+            let value: Value = serde_json::from_str(text).expect("a number");
+            assert_eq!(whole(&value), Some(number), "{text}");
+        }
+        for text in [
+            "-1",
+            "2.5",
+            "9007199254740992",
+            "1e16",
+            "18446744073709551615",
+            "true",
+        ] {
+            let value: Value = serde_json::from_str(text).expect("JSON");
+            assert_eq!(whole(&value), None, "{text}");
+        }
     }
 }

@@ -20,8 +20,8 @@ use super::guard::guarded;
 use super::problem::{self, Problem};
 use super::query;
 pub use super::query::{
-    cursor, cursor_text, ids, known_tags, list_cursor, page_size, parameter, query, since, switch,
-    wrong_parameter,
+    both, cursor, cursor_text, ids, known_tags, list_cursor, page_size, parameter, query, since,
+    switch, wrong_parameter,
 };
 use crate::domain::{User, UserId};
 use crate::platform::{Roost, metrics, now_millis};

@@ -111,9 +111,9 @@ impl PeopleLists {
         F: Future<Output = Result<Vec<C>>>,
     {
         let of = http::user_id(request, me)?;
-        let size = http::page_size(request)?;
-        let cursor = http::list_cursor(request, of, C::parse)?;
-        let expansion = Expansion::parse(request)?;
+        let cursor = http::list_cursor(request, of, C::parse);
+        let paging = http::both(http::page_size(request), cursor);
+        let ((size, cursor), expansion) = http::both(paging, Expansion::parse(request))?;
         self.users.get(of).await?;
         // One more than the page holds tells whether another page follows.
         let mut places = read(of, cursor, size.get() + 1).await?;
@@ -136,9 +136,9 @@ pub async fn related(
     me: UserId,
     request: &Request,
 ) -> Result<HttpResponse> {
-    let size = http::page_size(request)?.get();
-    let after = http::list_cursor(request, me, |text| RelationCursor::parse(relation, text))?;
-    let page = relations.page(relation, me, after, size).await?;
+    let after = http::list_cursor(request, me, |text| RelationCursor::parse(relation, text));
+    let (size, after) = http::both(http::page_size(request), after)?;
+    let page = relations.page(relation, me, after, size.get()).await?;
     let next_cursor = page.next.map(|next| seal(me, &next.to_string()));
     http::ok(&Page::new(users.list(&page.ids).await?, next_cursor))
 }

@@ -175,7 +175,7 @@ mod tests {
     fn a_problem_names_every_mistake_and_the_request() {
         let mistakes = vec![
             Mistake::in_body("/text", "text is missing"),
-            Mistake::in_body("/media/0/url", "url must be a text"),
+            Mistake::in_body("/media/0/url", "url must be a string"),
         ];
         let body = body(&Error::InvalidFields(mistakes));
         assert_eq!(body["type"], "urn:roost:problem:invalid");
@@ -185,7 +185,7 @@ mod tests {
         );
         let errors = json!([
             { "pointer": "/text", "detail": "text is missing" },
-            { "pointer": "/media/0/url", "detail": "url must be a text" },
+            { "pointer": "/media/0/url", "detail": "url must be a string" },
         ]);
         assert_eq!(body["errors"], errors);
     }

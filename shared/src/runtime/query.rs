@@ -31,7 +31,7 @@ pub(super) fn check(request: &Request, known: &[&str]) -> Result<()> {
         names.into_iter().map(mistake).collect()
     };
     if !unknown.is_empty() {
-        let mistakes = told(unknown, "there is no parameter {} here");
+        let mistakes = told(unknown, "there is no parameter \"{}\" here");
         return Err(Error::UnknownParameters(mistakes));
     }
     if !twice.is_empty() {
@@ -73,6 +73,30 @@ fn at(name: &str, error: Error) -> Error {
             wrong_parameter(name, format!("{name}: {detail}"))
         }
         other => other,
+    }
+}
+
+/// What was read by two of these functions, or what is wrong with both.
+pub fn both<A, B>(a: Result<A>, b: Result<B>) -> Result<(A, B)> {
+    match (a, b) {
+        (Err(a), Err(b)) => Err(together(a, b)),
+        (a, b) => Ok((a?, b?)),
+    }
+}
+
+/// One error for two. What is no mistake in the query goes first, because it says more.
+fn together(a: Error, b: Error) -> Error {
+    let mistakes = |error: Error| match error {
+        Error::WrongParameters(mistakes) => Ok(mistakes),
+        Error::ForeignCursor => {
+            let detail = Error::ForeignCursor.to_string();
+            Ok(vec![Mistake::in_query("cursor", detail)])
+        }
+        other => Err(other),
+    };
+    match (mistakes(a), mistakes(b)) {
+        (Ok(a), Ok(b)) => Error::WrongParameters([a, b].concat()),
+        (Err(error), _) | (_, Err(error)) => error,
     }
 }
 
@@ -149,6 +173,7 @@ mod tests {
     use lambda_http::Body;
 
     use super::*;
+    use crate::Place;
 
     fn request(parameters: &[(&str, &[&str])]) -> Request {
         let parameters = parameters.iter().map(|(name, values)| {
@@ -167,7 +192,10 @@ mod tests {
     fn a_parameter_that_nobody_knows_is_refused() {
         let asked = request(&[("limit", &["5"]), ("curser", &["7"])]);
         let told = problem(check(&asked, &["limit", "cursor"]));
-        assert_eq!(told.as_deref(), Some("there is no parameter curser here"));
+        assert_eq!(
+            told.as_deref(),
+            Some("there is no parameter \"curser\" here")
+        );
         assert!(check(&asked, &["limit", "curser"]).is_ok());
         assert!(check(&request(&[]), &[]).is_ok());
     }
@@ -180,6 +208,26 @@ mod tests {
             Some("limit may be given once")
         );
         assert!(check(&request(&[("ids", &["1", "2"])]), &["ids"]).is_ok());
+    }
+
+    #[test]
+    fn all_parameters_that_are_wrong_are_told_at_once() {
+        let asked = request(&[("limit", &["x"]), ("cursor", &["y"]), ("explain", &["z"])]);
+        let read = both(
+            both(page_size(&asked), cursor(&asked)),
+            switch(&asked, "explain"),
+        );
+        let Err(Error::WrongParameters(mistakes)) = read else {
+            panic!("{read:?}");
+        };
+        let places: Vec<Place> = mistakes.into_iter().map(|mistake| mistake.place).collect();
+        let expected = ["limit", "cursor", "explain"];
+        assert_eq!(
+            places,
+            expected.map(|name| Place::Parameter(name.to_owned()))
+        );
+        let alone = both(Ok(()), cursor(&asked));
+        assert!(matches!(alone, Err(Error::ForeignCursor)));
     }
 
     #[test]

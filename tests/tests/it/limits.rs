@@ -70,7 +70,7 @@ async fn writes_beyond_the_limit_are_refused_at_the_documented_rate_and_only_to_
     assert_eq!(number(&refusal, "x-ratelimit-remaining"), 0);
     let reset = number(&refusal, "x-ratelimit-reset").saturating_sub(roost_tests::now_seconds());
     assert!((8..=11).contains(&reset), "full again in {reset} s");
-    refusal.expect_problem(429);
+    refusal.expect_kind(429, "too-many");
 
     // What was refused was not stored. Reads have a budget of their own. Nobody else is refused.
     let kept = offender.tweets(100).await.len();
@@ -121,7 +121,7 @@ async fn all_functions_take_reads_out_of_the_same_budget() {
     );
     for refused in answers.into_iter().filter(|answer| answer.status != 200) {
         assert_eq!(number(&refused, "retry-after"), 1);
-        refused.expect_problem(429);
+        refused.expect_kind(429, "too-many");
     }
 }
 
@@ -229,7 +229,7 @@ async fn nobody_follows_more_people_than_the_limit() {
 
     let refusal = follow(&people[3]).await;
     assert!(refusal.text().contains("3 at most"), "{}", refusal.text());
-    refusal.expect_problem(422);
+    refusal.expect_kind(422, "limit-reached");
     // Following somebody again is not following more people.
     follow(&people[0]).await.expect(204);
     assert_eq!(fan.following(100).await.len(), 3);
@@ -242,7 +242,7 @@ async fn nobody_follows_more_people_than_the_limit() {
         expect_counted(tables.counts_of(fan.id).await.following)
     })
     .await;
-    follow(&people[4]).await.expect_problem(422);
+    follow(&people[4]).await.expect_kind(422, "limit-reached");
 }
 
 fn expect_counted(following: u64) -> Result<(), String> {

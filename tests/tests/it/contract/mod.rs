@@ -1,6 +1,7 @@
 //! What clients may rely on: every endpoint, and every way in which a request is refused.
 
 mod conventions;
+mod document;
 mod follows;
 mod lists;
 mod lookups;

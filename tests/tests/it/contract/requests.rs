@@ -54,6 +54,7 @@ pub(crate) fn routes() -> Vec<(Method, String, String)> {
         route(Method::GET, "/v1/home_timeline"),
         route(Method::GET, "/v1/home_timeline/new?since=1"),
         route(Method::GET, "/v1/home_timeline/marker"),
+        route(Method::POST, "/v1/live"),
         (
             Method::PUT,
             "/v1/home_timeline/marker".to_owned(),

@@ -4,6 +4,8 @@
 mod clients;
 mod dashboard;
 mod layers;
+mod openapi;
+mod parameters;
 mod wiring;
 
 use std::fs;
@@ -20,7 +22,7 @@ pub(crate) fn template() -> String {
 }
 
 /// A file of the workspace.
-fn read(path: &str) -> String {
+pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(workspace().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 

@@ -10,7 +10,7 @@ use super::{read, template};
 use crate::contract::{UNKNOWN_ID, requests};
 
 /// The resources of the template, as text, by logical id.
-fn resources() -> BTreeMap<String, String> {
+pub(super) fn resources() -> BTreeMap<String, String> {
     let template = template();
     let (_, resources) = template
         .split_once("\nResources:\n")
@@ -36,7 +36,10 @@ fn resources() -> BTreeMap<String, String> {
 }
 
 /// The functions that something of this type invokes, without `Function` at the end of their names.
-fn functions_with(resources: &BTreeMap<String, String>, event_types: &[&str]) -> Vec<String> {
+pub(super) fn functions_with(
+    resources: &BTreeMap<String, String>,
+    event_types: &[&str],
+) -> Vec<String> {
     let functions = resources
         .iter()
         .filter_map(|(id, text)| Some((id.strip_suffix("Function")?, text)));
@@ -106,7 +109,7 @@ fn every_scheduled_function_has_its_alarm_and_its_line_on_the_dashboard() {
 }
 
 /// `POST /v1/tweets` for the function behind that route.
-fn route(function: &str) -> String {
+pub(super) fn route(function: &str) -> String {
     let part = |name: &str, end: char| {
         let (_, rest) = function.split_once(name).expect("a route");
         rest.split(end).next().unwrap_or_default()

@@ -81,7 +81,7 @@ async fn one_token_that_signs_up_many_times_at_once_gets_one_profile() {
         Ok(SignUp::Created(user)) => Some(user),
         Ok(SignUp::Existing(_)) => panic!("another handle was taken for the same request"),
         Err(error) => {
-            assert!(is_conflict(&error), "{}", error.chain());
+            assert!(is_conflict(error), "{}", error.chain());
             None
         }
     });

@@ -1,0 +1,90 @@
+"""docs/openapi.yaml against a running system: `make check-api`. Run by the Python of Schemathesis' environment.
+
+Starts a local cloud of its own, lets Schemathesis ask it whatever the document allows and forbids, and lets a client that
+was generated from the document sign up, post and read. Everything that it starts ends with it.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from pathlib import Path
+
+from processes import Process, answers
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+DOCUMENT = ROOT / "docs" / "openapi.yaml"
+TOOLS = Path(sys.executable).parent
+# What a run takes at most, in seconds, on a machine that is busy.
+PATIENCE = 1800
+
+PORTS = ("HTTP_PORT", "DYNAMODB_PORT", "KINESIS_PORT", "REDIS_PORT", "LAMBDA_PORT", "WEBSOCKET_PORT")
+# One caller makes more requests here than one person may.
+PARAMETERS = {"READS_PER_MINUTE": "600000", "WRITES_PER_MINUTE": "600000", "CACHE_WATCH_SECONDS": "0"}
+
+
+def start_cloud(folder: Path) -> tuple[Process, str]:
+    """A local cloud on free ports, and the address of its API."""
+    state = {"ROOST_STATE_DIR": str(folder), "ROOST_STOP_WITH_PARENT": "1", "NO_COLOR": "1"}
+    environment = {**os.environ, **PARAMETERS, **dict.fromkeys(PORTS, "0"), **state}
+    command = [str(ROOT / "target" / "debug" / "roost-local")]
+    cloud = Process("the local cloud", command, environment, folder / "log")
+    endpoints = folder / "endpoints.json"
+    try:
+        cloud.wait_until(lambda: answers(address(endpoints) + "/healthz"))
+    except SystemExit:
+        cloud.stop()
+        raise
+    return cloud, address(endpoints)
+
+
+def address(endpoints: Path) -> str:
+    try:
+        url = json.loads(endpoints.read_text())["http"]
+    except ValueError as error:
+        raise OSError("still being written") from error
+    return (url if "://" in url else f"http://{url}").rstrip("/")
+
+
+def check_pages(url: str) -> None:
+    """The document and the page are served, to everybody and without a network."""
+    with urllib.request.urlopen(f"{url}/openapi.yaml", timeout=10) as answer:
+        assert answer.read() == DOCUMENT.read_bytes(), "/openapi.yaml is not docs/openapi.yaml: build the local cloud"
+    with urllib.request.urlopen(f"{url}/docs", timeout=10) as answer:
+        page = answer.read().decode()
+    assert "/openapi.yaml" in page and "//" not in page.replace("//localhost", ""), f"/docs needs the network: {page}"
+    assert answers(f"{url}/docs/swagger-ui-bundle.js"), "the script of /docs is missing"
+
+
+def run(folder: Path, name: str, *arguments: str, **environment: str) -> None:
+    """Runs a tool where it may leave whatever it likes to leave behind."""
+    path = f"{TOOLS}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, **environment}
+    ended = subprocess.run([str(TOOLS / name), *arguments], cwd=folder, env=environment, timeout=PATIENCE)
+    if ended.returncode:
+        raise SystemExit(f"{name}: docs/openapi.yaml and the running system say different things")
+
+
+def main() -> None:
+    os.chdir(ROOT)
+    with tempfile.TemporaryDirectory(prefix="roost-api-") as folder:
+        folder = Path(folder)
+        cloud, url = start_cloud(folder)
+        try:
+            check_pages(url)
+            client = folder / "client"
+            generate = ("generate", "--path", str(DOCUMENT), "--output-path", str(client), "--fail-on-warning")
+            run(folder, "openapi-python-client", *generate)
+            run(folder, "python", str(HERE / "api_client.py"), ROOST_URL=url, PYTHONPATH=str(client))
+            check = ("--config-file", str(HERE / "schemathesis.toml"), "run", f"{url}/openapi.yaml", "--url", url)
+            hooks = {"SCHEMATHESIS_HOOKS": "api_hooks", "PYTHONPATH": str(HERE)}
+            run(folder, "schemathesis", *check, ROOST_URL=url, **hooks)
+        finally:
+            cloud.stop()
+
+
+if __name__ == "__main__":
+    main()
