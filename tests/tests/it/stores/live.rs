@@ -50,7 +50,9 @@ async fn who_is_connected_is_found_and_left_alone_while_a_notice_is_fresh() {
         return;
     };
     let listeners = stores.make(Listeners::new);
-    let (here, away, left) = (someone(), someone(), someone());
+    // Their ids are close to each other, so they are in one set.
+    let here = someone();
+    let [away, left] = [1, 2].map(|n| UserId::new(here.get() + n));
     let now = now_millis();
     for user in [here, left] {
         listeners.add(user, now).await.expect("a listener");
