@@ -70,7 +70,7 @@ test: redis lint ## Check format, lints, template and API document, and run all 
 	cargo test --workspace
 	@$(MAKE) --no-print-directory check-api
 
-check-api: redis $(API_CHECK) ## Check that a running system answers as docs/openapi.yaml says, and that a generated client works
+check-api: redis $(API_CHECK) ## Check that a running system answers as docs/openapi.yaml says, and that a generated client and the client guide work
 	cargo build --workspace --all-targets
 	@$(VENV)/schemathesis/bin/python tests/verify/check_api.py
 
