@@ -60,8 +60,10 @@ $(API_CHECK): Makefile
 	@$(VENV)/schemathesis/bin/pip install --quiet --disable-pip-version-check $(API_CHECK_TOOLS)
 	@touch $@
 
+# Few people are enough for a celebrity here, so that `make seed` makes some. The seed is built along: it is wanted next.
+run: export CELEBRITY_THRESHOLD ?= 50
 run: redis ## Run the whole system on this machine
-	@cargo build --workspace --exclude roost-tests
+	@cargo build --workspace --bins
 	@exec target/debug/roost-local
 
 # Built with the tests, so that `cargo test` finds every dependency made with the same features.
@@ -70,7 +72,7 @@ test: redis lint ## Check format, lints, template and API document, and run all 
 	cargo test --workspace
 	@$(MAKE) --no-print-directory check-api
 
-check-api: redis $(API_CHECK) ## Check that a running system answers as docs/openapi.yaml says, and that a generated client and the client guide work
+check-api: redis $(API_CHECK) ## Check that a running system answers as docs/openapi.yaml says, and that a generated client, the client guide and the seed work
 	cargo build --workspace --all-targets
 	@$(VENV)/schemathesis/bin/python tests/verify/check_api.py
 
@@ -144,8 +146,9 @@ invoke: $(TOOLS) ## Send a function its event through `make watch` (FUNCTION=hom
 	@test -n "$(FUNCTION)" || { echo "which one? make invoke FUNCTION=home-timeline" >&2; exit 1; }
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo lambda invoke $(FUNCTION) --invoke-port $(WATCH_PORT) --data-file events/$(FUNCTION).json
 
-seed: ## Fill a running local cloud with people, follows, tweets and reactions
-	@cargo run --quiet --package roost-tests --bin seed
+seed: ## Fill a running local cloud with people, follows, tweets and reactions, and say what to look at
+	@cargo build --quiet --workspace --bin seed
+	@target/debug/seed
 
 receipt: ## Show what became of a tweet's delivery on a running local cloud (TWEET=<id>)
 	@test -n "$(TWEET)" || { echo "which one? make receipt TWEET=<id>" >&2; exit 1; }

@@ -1,8 +1,8 @@
 """docs/openapi.yaml against a running system: `make check-api`. Run by the Python of Schemathesis' environment.
 
 Starts a local cloud of its own, lets Schemathesis ask it whatever the document allows and forbids, and lets a client that
-was generated from the document sign up, post and read. Another one is for what docs/CLIENTS.md tells clients to do
-(guide.py). Everything that it starts ends with it.
+was generated from the document sign up, post and read. Others are for what docs/CLIENTS.md tells clients to do (guide.py)
+and for what `make seed` tells newcomers to do (first_run.py). Everything that it starts ends with it.
 """
 
 import json
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import first_run
 import guide
 from processes import Process, answers
 
@@ -97,9 +98,11 @@ def check_document() -> None:
 
 def main() -> None:
     os.chdir(ROOT)
-    # The quick one first.
+    # The quick ones first.
     with a_cloud() as (_, url):
         guide.follow(url)
+    with a_cloud(**first_run.PARAMETERS) as (folder, _):
+        first_run.follow(folder)
     check_document()
 
 
