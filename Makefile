@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run test verify verify-arm64 fmt lint build deploy destroy smoke redrive watch invoke seed receipt clean redis check-template check-api
+.PHONY: help setup run test verify verify-arm64 fmt lint build deploy destroy smoke redrive watch invoke seed receipt clean redis rust running watched check-template check-api
 
 VENV := .venv
 TOOLS := $(VENV)/.tools
@@ -15,6 +15,7 @@ MINISTACK_TOOLS := ministack==1.5.33 aws-sam-translator==1.115.0 cryptography==5
 # What turns docs/openapi.yaml on a running system, and makes a client of it, for `make check-api`.
 API_CHECK := $(VENV)/schemathesis/.tools
 API_CHECK_TOOLS := schemathesis==4.32.5 openapi-python-client==0.29.1
+NO_VENV := echo "the tools need Python 3 with venv and pip: please install them (Debian: apt install python3-venv)" >&2; exit 1;
 # What you answer when you first deploy, kept for the next time.
 export DEPLOYMENT ?= samconfig.deploy.toml
 # The functions, one binary each.
@@ -29,7 +30,17 @@ export AWS_REGION ?= us-east-1
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: redis $(TOOLS) ## Install what the other commands need (they do it by themselves, too)
+setup: rust redis $(TOOLS) ## Install what the other commands need (they do it by themselves, too)
+
+# What a command cannot do without, and where it comes from.
+rust:
+	@command -v cargo >/dev/null || { echo "cargo is missing: please install Rust with rustup, https://rustup.rs" >&2; exit 1; }
+
+running:
+	@python3 -c 'import json, socket, urllib.parse as url; \
+	  http = url.urlsplit(json.load(open("$(ROOST_STATE_DIR)/endpoints.json"))["http"]); \
+	  socket.create_connection((http.hostname, http.port), timeout=2)' 2>/dev/null || { \
+	  echo "no local cloud: start one with 'make run' in another terminal, and wait until it says that it is ready" >&2; exit 1; }
 
 redis:
 	@command -v redis-server >/dev/null || command -v valkey-server >/dev/null || { \
@@ -44,24 +55,26 @@ redis:
 
 $(TOOLS): Makefile
 	@echo "installing $(PYTHON_TOOLS)"
-	@python3 -m venv $(VENV)
+	@python3 -m venv $(VENV) || { $(NO_VENV) }
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PYTHON_TOOLS)
 	@touch $@
 
 $(MINISTACK): $(TOOLS)
 	@echo "installing $(MINISTACK_TOOLS)"
-	@python3 -m venv $(VENV)/ministack
+	@python3 -m venv $(VENV)/ministack || { $(NO_VENV) }
 	@$(VENV)/ministack/bin/pip install --quiet --disable-pip-version-check $(MINISTACK_TOOLS)
 	@touch $@
 
 $(API_CHECK): Makefile
 	@echo "installing $(API_CHECK_TOOLS)"
-	@python3 -m venv $(VENV)/schemathesis
+	@python3 -m venv $(VENV)/schemathesis || { $(NO_VENV) }
 	@$(VENV)/schemathesis/bin/pip install --quiet --disable-pip-version-check $(API_CHECK_TOOLS)
 	@touch $@
 
-run: redis ## Run the whole system on this machine
-	@cargo build --workspace --exclude roost-tests
+# Few people are enough for a celebrity here, so that `make seed` makes some. The seed is built along: it is wanted next.
+run: export CELEBRITY_THRESHOLD ?= 50
+run: rust redis ## Run the whole system on this machine
+	@cargo build --workspace --bins
 	@exec target/debug/roost-local
 
 # Built with the tests, so that `cargo test` finds every dependency made with the same features.
@@ -70,7 +83,7 @@ test: redis lint ## Check format, lints, template and API document, and run all 
 	cargo test --workspace
 	@$(MAKE) --no-print-directory check-api
 
-check-api: redis $(API_CHECK) ## Check that a running system answers as docs/openapi.yaml says, and that a generated client works
+check-api: redis $(API_CHECK) ## Check that a running system answers as docs/openapi.yaml says, and that a generated client, the client guide and the seed work
 	cargo build --workspace --all-targets
 	@$(VENV)/schemathesis/bin/python tests/verify/check_api.py
 
@@ -127,7 +140,7 @@ deploy: $(TOOLS) ## Build and deploy to AWS; asks for everything the first time 
 	      else rm -f "$(DEPLOYMENT)"; fi; exit 1; }; fi
 
 destroy: $(TOOLS) ## Delete the deployment from AWS; tables, user pool, key and failed batches are kept
-	@test -f "$(DEPLOYMENT)" || { echo "nothing was deployed from here: there is no $(DEPLOYMENT)" >&2; exit 1; }
+	@test -f "$(DEPLOYMENT)" || { echo "nothing was deployed from here: there is no $(DEPLOYMENT). 'make deploy' makes one, DEPLOYMENT=<file> names another" >&2; exit 1; }
 	$(VENV)/bin/sam delete --config-file "$(abspath $(DEPLOYMENT))"
 
 smoke: $(TOOLS) ## Run the end-to-end suite against the deployment (URL=… TOKEN_URL=… for another one)
@@ -136,23 +149,29 @@ smoke: $(TOOLS) ## Run the end-to-end suite against the deployment (URL=… TOKE
 redrive: $(TOOLS) ## Process batches again that a consumer gave up on (KEY=… for one only, BUCKET=… for another deployment)
 	@BUCKET="$(BUCKET)" KEY="$(KEY)" STACK="$(STACK)" $(VENV)/bin/python docs/operations/redrive.py
 
-watch: $(TOOLS) ## Serve the functions with cargo lambda, rebuilt on change, on the data of a running `make run`
-	@test -f $(ROOST_STATE_DIR)/env || { echo "no local cloud: start one with 'make run' in another terminal" >&2; exit 1; }
+watch: running $(TOOLS) ## Serve the functions with cargo lambda, rebuilt on change, on the data of a running `make run`
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo lambda watch --invoke-port $(WATCH_PORT) --env-file $(ROOST_STATE_DIR)/env
 
-invoke: $(TOOLS) ## Send a function its event through `make watch` (FUNCTION=home-timeline)
-	@test -n "$(FUNCTION)" || { echo "which one? make invoke FUNCTION=home-timeline" >&2; exit 1; }
+invoke: watched $(TOOLS) ## Send a function its event through `make watch` (FUNCTION=home-timeline)
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo lambda invoke $(FUNCTION) --invoke-port $(WATCH_PORT) --data-file events/$(FUNCTION).json
 
-seed: ## Fill a running local cloud with people, follows, tweets and reactions
-	@cargo run --quiet --package roost-tests --bin seed
+watched:
+	@test -n "$(FUNCTION)" || { echo "which one? make invoke FUNCTION=home-timeline" >&2; exit 1; }
+	@test -f events/$(FUNCTION).json || { \
+	  echo "there is no function $(FUNCTION), but these: $(basename $(notdir $(wildcard events/*.json)))" >&2; exit 1; }
+	@(exec 3<>/dev/tcp/127.0.0.1/$(WATCH_PORT)) 2>/dev/null || { \
+	  echo "nobody listens on port $(WATCH_PORT): start 'make watch' in another terminal" >&2; exit 1; }
 
-receipt: ## Show what became of a tweet's delivery on a running local cloud (TWEET=<id>)
+seed: running ## Fill a running local cloud with people, follows, tweets and reactions, and say what to look at
+	@cargo build --quiet --workspace --bin seed
+	@target/debug/seed
+
+receipt: running ## Show what became of a tweet's delivery on a running local cloud (TWEET=<id>)
 	@test -n "$(TWEET)" || { echo "which one? make receipt TWEET=<id>" >&2; exit 1; }
-	@test -f $(ROOST_STATE_DIR)/endpoints.json || { echo "no local cloud: start one with 'make run' in another terminal" >&2; exit 1; }
 	@url=$$(python3 -c 'import json; print(json.load(open("$(ROOST_STATE_DIR)/endpoints.json"))["redis"])'); \
-	  receipt=$$(redis-cli -u "$$url" HGETALL 'receipt:{$(TWEET)}' | paste - - | grep '[^[:space:]]' || true); \
-	  test -n "$$receipt" && echo "$$receipt" || { echo "there is no receipt for tweet $(TWEET)" >&2; exit 1; }
+	  cli=$$(command -v redis-cli || command -v valkey-cli) || { echo "redis-cli is missing: please install Redis' or Valkey's tools" >&2; exit 1; }; \
+	  receipt=$$($$cli -u "$$url" HGETALL 'receipt:{$(TWEET)}' | paste - - | grep '[^[:space:]]' || true); \
+	  test -n "$$receipt" && echo "$$receipt" || { echo "there is no receipt for tweet $(TWEET): it is not known, older than a week, or not delivered yet" >&2; exit 1; }
 
 clean: ## Remove everything that was built or installed here
 	cargo clean

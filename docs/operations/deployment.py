@@ -6,10 +6,12 @@ STACK and AWS_REGION say which deployment is meant.
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import boto3
 import tomlkit
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
 ANSWERS = Path(os.environ.get("DEPLOYMENT") or "samconfig.deploy.toml")
 
@@ -29,12 +31,19 @@ class Deployment:
         return boto3.client(service, region_name=self.region, **settings)
 
     def outputs(self) -> dict[str, str]:
-        (stack,) = self.client("cloudformation").describe_stacks(StackName=self.stack)["Stacks"]
+        try:
+            (stack,) = self.client("cloudformation").describe_stacks(StackName=self.stack)["Stacks"]
+        except (BotoCoreError, ClientError) as error:
+            sys.exit(f"cannot find the deployment {self.stack} in {self.region}: {error}\n{next_step(error)}")
         return {one["OutputKey"]: one["OutputValue"] for one in stack.get("Outputs", [])}
+
+
+def next_step(error: Exception) -> str:
+    if isinstance(error, NoCredentialsError):
+        return "name your credentials: AWS_PROFILE=<profile>, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+    return "'make deploy' makes one; STACK=<name> and AWS_REGION=<region> name another"
 
 
 if __name__ == "__main__":
     # For the Makefile: the answer to one parameter, or nothing.
-    import sys
-
     print(Deployment().parameters.get(sys.argv[1], ""))

@@ -12,8 +12,9 @@ import os
 import sys
 
 from botocore.config import Config
+from botocore.exceptions import NoCredentialsError
 
-from deployment import Deployment
+from deployment import Deployment, next_step
 
 # Lambda lets no function run for longer than 15 minutes. A caller that gives up before its function does would invoke it
 # again beside the first.
@@ -56,4 +57,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except NoCredentialsError as error:
+        sys.exit(f"{error}\n{next_step(error)}")

@@ -21,7 +21,9 @@ pub(crate) enum StartError {
         variable: &'static str,
         value: String,
     },
-    #[error("port {port} is taken; set {variable} to another one (0 picks a free one)")]
+    #[error(
+        "port {port} is taken, perhaps by another `make run`: stop that one, or set {variable} to another port (0 picks a free one)"
+    )]
     PortTaken { port: u16, variable: &'static str },
     #[error("cannot listen on port {port} ({variable}): {source}")]
     Listen {

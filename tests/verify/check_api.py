@@ -1,7 +1,8 @@
 """docs/openapi.yaml against a running system: `make check-api`. Run by the Python of Schemathesis' environment.
 
 Starts a local cloud of its own, lets Schemathesis ask it whatever the document allows and forbids, and lets a client that
-was generated from the document sign up, post and read. Everything that it starts ends with it.
+was generated from the document sign up, post and read. Others are for what docs/CLIENTS.md tells clients to do (guide.py)
+and for what `make seed` tells newcomers to do (first_run.py). Everything that it starts ends with it.
 """
 
 import json
@@ -10,8 +11,12 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import first_run
+import guide
 from processes import Process, answers
 
 HERE = Path(__file__).parent
@@ -23,13 +28,24 @@ PATIENCE = 1800
 
 PORTS = ("HTTP_PORT", "DYNAMODB_PORT", "KINESIS_PORT", "REDIS_PORT", "LAMBDA_PORT", "WEBSOCKET_PORT")
 # One caller makes more requests here than one person may.
-PARAMETERS = {"READS_PER_MINUTE": "600000", "WRITES_PER_MINUTE": "600000", "CACHE_WATCH_SECONDS": "0"}
+UNLIMITED = {"READS_PER_MINUTE": "600000", "WRITES_PER_MINUTE": "600000"}
 
 
-def start_cloud(folder: Path) -> tuple[Process, str]:
-    """A local cloud on free ports, and the address of its API."""
+@contextmanager
+def a_cloud(**parameters: str) -> Iterator[tuple[Path, str]]:
+    """A local cloud on free ports: its folder, and the address of its API."""
+    with tempfile.TemporaryDirectory(prefix="roost-api-") as folder:
+        cloud, url = start_cloud(Path(folder), parameters)
+        try:
+            yield Path(folder), url
+        finally:
+            cloud.stop()
+
+
+def start_cloud(folder: Path, parameters: dict[str, str]) -> tuple[Process, str]:
     state = {"ROOST_STATE_DIR": str(folder), "ROOST_STOP_WITH_PARENT": "1", "NO_COLOR": "1"}
-    environment = {**os.environ, **PARAMETERS, **dict.fromkeys(PORTS, "0"), **state}
+    parameters = {"CACHE_WATCH_SECONDS": "0", **parameters}
+    environment = {**os.environ, **parameters, **dict.fromkeys(PORTS, "0"), **state}
     command = [str(ROOT / "target" / "debug" / "roost-local")]
     cloud = Process("the local cloud", command, environment, folder / "log")
     endpoints = folder / "endpoints.json"
@@ -68,22 +84,26 @@ def run(folder: Path, name: str, *arguments: str, **environment: str) -> None:
         raise SystemExit(f"{name}: docs/openapi.yaml and the running system say different things")
 
 
+def check_document() -> None:
+    with a_cloud(**UNLIMITED) as (folder, url):
+        check_pages(url)
+        client = folder / "client"
+        generate = ("generate", "--path", str(DOCUMENT), "--output-path", str(client), "--fail-on-warning")
+        run(folder, "openapi-python-client", *generate)
+        run(folder, "python", str(HERE / "api_client.py"), ROOST_URL=url, PYTHONPATH=str(client))
+        check = ("--config-file", str(HERE / "schemathesis.toml"), "run", f"{url}/openapi.yaml", "--url", url)
+        hooks = {"SCHEMATHESIS_HOOKS": "api_hooks", "PYTHONPATH": str(HERE)}
+        run(folder, "schemathesis", *check, ROOST_URL=url, **hooks)
+
+
 def main() -> None:
     os.chdir(ROOT)
-    with tempfile.TemporaryDirectory(prefix="roost-api-") as folder:
-        folder = Path(folder)
-        cloud, url = start_cloud(folder)
-        try:
-            check_pages(url)
-            client = folder / "client"
-            generate = ("generate", "--path", str(DOCUMENT), "--output-path", str(client), "--fail-on-warning")
-            run(folder, "openapi-python-client", *generate)
-            run(folder, "python", str(HERE / "api_client.py"), ROOST_URL=url, PYTHONPATH=str(client))
-            check = ("--config-file", str(HERE / "schemathesis.toml"), "run", f"{url}/openapi.yaml", "--url", url)
-            hooks = {"SCHEMATHESIS_HOOKS": "api_hooks", "PYTHONPATH": str(HERE)}
-            run(folder, "schemathesis", *check, ROOST_URL=url, **hooks)
-        finally:
-            cloud.stop()
+    # The quick ones first.
+    with a_cloud() as (_, url):
+        guide.follow(url)
+    with a_cloud(**first_run.PARAMETERS) as (folder, _):
+        first_run.follow(folder)
+    check_document()
 
 
 if __name__ == "__main__":

@@ -33,14 +33,19 @@ pub(super) fn message(urls: &Urls, state: &Path, took: Duration) -> String {
 Roost is ready, in {} ms. All data is in memory; Ctrl-C stops everything.
 
 {services}
-In another terminal, get a token and sign up with it:
+Every call, to read and to try: {http}/docs
+Live updates come from the WebSocket API, with a ticket of the HTTP API: see "Live" in docs/CLIENTS.md.
+
+In another terminal, fill Roost with people, follows and tweets. It then says what to look at:
+
+  {seed}
+
+Or begin with nobody but yourself. Get a token and sign up with it:
 
   TOKEN=$(curl -s {http}/dev/token -d '{{"sub":"alice"}}' | python3 -c 'import json,sys; print(json.load(sys.stdin)["access_token"])')
   curl -s {http}/v1/users -H "Authorization: Bearer $TOKEN" -d '{{"handle":"alice","name":"Alice"}}'
 
-Then follow, post and read: see "Try it" in README.md. Or fill Roost with people, follows and tweets:
-
-  {seed}
+Then follow, post and read: see "Try it" in README.md.
 
 Below is one line for each request and each event. ROOST_VERBOSE=true shows everything that the functions write.
 
@@ -78,6 +83,7 @@ mod tests {
             "  WebSocket API      ws://localhost:9005\n",
             "TOKEN=$(curl -s http://127.0.0.1:9000/dev/token -d '{\"sub\":\"alice\"}' |",
             "\n  make seed\n",
+            " http://127.0.0.1:9000/docs\n",
         ] {
             assert!(said.contains(row), "{row} is not in {said}");
         }

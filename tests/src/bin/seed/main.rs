@@ -3,7 +3,7 @@
 //!
 //! The same people do the same things in every run, and every request may be repeated, so a second run changes nothing.
 //! First come `alice` and `bob`, whom the README and `events/` use. Few people have most of the followers and post most of
-//! the tweets, as everywhere, and few tweets get most of the reactions.
+//! the tweets, as everywhere, and few tweets get most of the reactions. At the end, `tour.rs` says what to look at.
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
@@ -12,6 +12,8 @@
 //! | `SEED_TWEETS` | 500 | tweets; there is about one like for each, and a reply and a repost for every fifth |
 //!
 //! It is one long file because a quarter of it is lists of names and words.
+
+mod tour;
 
 use std::collections::BTreeSet;
 use std::env;
@@ -26,6 +28,8 @@ use fastrand::Rng;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use roost_tests::{Http, Method};
 use serde_json::{Value, json};
+
+use tour::{Celebrity, Tour};
 
 /// Requests under way at once.
 const CONCURRENCY: usize = 8;
@@ -173,6 +177,10 @@ async fn run() -> Result<(), String> {
     let people = roost.sign_up(&plan).await?;
     let new_people = people.iter().filter(|person| person.new).count();
     roost.follow(&plan, &people).await?;
+    // A list in Redis begins with a read: from now on, tweets are pushed to these two.
+    for reader in &people[..2] {
+        roost.get("/v1/home_timeline", reader).await?;
+    }
     let tweets = roost.post(&plan, &people).await?;
     roost.reply(&plan, &people, &tweets).await?;
     for (phase, reaction, reactions) in [
@@ -184,12 +192,19 @@ async fn run() -> Result<(), String> {
             .react(reaction, reactions, &people, &tweets, bar)
             .await?;
     }
+    // The newest on alice's page, above all reposts.
+    if let Some(celebrity) = people.get(Plan::CELEBRITY) {
+        let body = json!({ "text": "And that was my day. Good night!" });
+        roost
+            .post_once(celebrity, "seed-good-night".to_owned(), body)
+            .await?;
+    }
 
     println!(
         "{} people ({new_people} new), {} follows, {} tweets ({} with media), {} replies, {} reposts and {} likes in {:.1} s",
         plan.people.len(),
         plan.follows.len(),
-        plan.tweets.len(),
+        plan.tweets.len() + usize::from(people.len() > Plan::CELEBRITY),
         (0..plan.tweets.len())
             .filter(|number| medium(*number).is_some())
             .count(),
@@ -198,7 +213,13 @@ async fn run() -> Result<(), String> {
         plan.likes.len(),
         started.elapsed().as_secs_f64()
     );
-    println!("read alice's timeline:\n{}", roost.how_to_read());
+    let tour = Tour {
+        url: &roost.url,
+        celebrity: roost.celebrity(&people).await?,
+        bob_follows: plan.followed_by(Plan::BOB),
+        dormant: plan.dormant(),
+    };
+    print!("{}", tour.message());
     Ok(())
 }
 
@@ -235,6 +256,11 @@ struct Newcomer {
 
 impl Plan {
     const ALICE: usize = 0;
+    const BOB: usize = 1;
+    /// The most followed person besides these two. Alice is among the followers.
+    const CELEBRITY: usize = 2;
+    /// How many people bob follows. More would take long, because one person may not write much at once.
+    const BOB_FOLLOWS: usize = 50;
 
     fn new(others: usize, tweets: usize) -> Self {
         let mut people = vec![Newcomer::new("alice", "Alice"), Newcomer::new("bob", "Bob")];
@@ -261,6 +287,17 @@ impl Plan {
             reposts,
             likes,
         }
+    }
+
+    fn followed_by(&self, person: usize) -> usize {
+        let follows = self.follows.iter();
+        follows.filter(|(follower, _)| *follower == person).count()
+    }
+
+    /// The `sub` of somebody for whom nobody here reads.
+    fn dormant(&self) -> Option<&str> {
+        let last = self.people[2..].last()?;
+        Some(&last.subject)
     }
 }
 
@@ -293,19 +330,22 @@ impl Newcomer {
     }
 }
 
-/// Everybody follows 5 to 30 others, most people few, and alice 15. The person at position `n` is chosen about
+/// Everybody follows 5 to 30 others, most people few, alice 15 and bob 50. The person at position `n` is chosen about
 /// `1 / (n + 1)` as often as the first one.
 fn follows(people: usize, rng: &mut Rng) -> Vec<(usize, usize)> {
     let popular = Ranking::new(people);
     let curious = Ranking::new(26);
     let mut follows = Vec::new();
     for follower in 0..people {
-        let wanted = if follower == Plan::ALICE {
-            15
-        } else {
-            5 + curious.choose(rng)
+        let wanted = match follower {
+            Plan::ALICE => 15,
+            Plan::BOB => Plan::BOB_FOLLOWS,
+            _ => 5 + curious.choose(rng),
         };
         let mut chosen = BTreeSet::new();
+        if follower == Plan::ALICE && Plan::CELEBRITY < people {
+            chosen.insert(Plan::CELEBRITY);
+        }
         while chosen.len() < wanted.min(people - 1) {
             let followee = popular.choose(rng);
             if followee != follower {
@@ -567,13 +607,26 @@ impl Roost {
         Ok((answer.status, value))
     }
 
-    fn how_to_read(&self) -> String {
-        let url = &self.url;
-        format!(
-            "  ALICE=$(curl -s {url}/dev/token -d '{{\"sub\":\"alice\"}}' | \
-             python3 -c 'import json,sys; print(json.load(sys.stdin)[\"access_token\"])')\n  \
-             curl -s {url}/v1/home_timeline -H \"Authorization: Bearer $ALICE\""
-        )
+    async fn get(&self, path: &str, reader: &Person) -> Result<Value, String> {
+        let headers = [bearer(&reader.token)];
+        let (_, value) = self.call(Method::GET, path, &headers, None).await?;
+        Ok(value)
+    }
+
+    /// The most followed person, if that makes them a celebrity.
+    async fn celebrity(&self, people: &[Person]) -> Result<Option<Celebrity>, String> {
+        let Some(most_followed) = people.get(Plan::CELEBRITY) else {
+            return Ok(None);
+        };
+        let path = format!("/v1/users/{}", most_followed.id);
+        let user = self.get(&path, &people[Plan::ALICE]).await?;
+        if user["is_celebrity"] != true {
+            return Ok(None);
+        }
+        Ok(Some(Celebrity {
+            handle: text_of(&user, "handle")?,
+            followers: user["follower_count"].as_u64().unwrap_or_default(),
+        }))
     }
 }
 
@@ -721,6 +774,23 @@ mod tests {
             "{followers:?}"
         );
         assert!(followers[0] > 4 * followers[50], "{followers:?}");
+    }
+
+    #[test]
+    fn bob_follows_many_and_alice_follows_the_celebrity() {
+        let plan = Plan::new(100, 0);
+        assert_eq!(plan.followed_by(Plan::BOB), Plan::BOB_FOLLOWS);
+        assert!(plan.follows.contains(&(Plan::ALICE, Plan::CELEBRITY)));
+        let followers = |person| {
+            plan.follows
+                .iter()
+                .filter(|follow| follow.1 == person)
+                .count()
+        };
+        let most = (2..plan.people.len()).max_by_key(|person| followers(*person));
+        assert_eq!(most, Some(Plan::CELEBRITY));
+        // As many as `make run` wants for a celebrity.
+        assert!(followers(Plan::CELEBRITY) >= 50);
     }
 
     #[test]
