@@ -355,7 +355,7 @@ async fn a_connection_id_alone_is_of_no_use() {
     let place = place.replacen("ws", "http", 1);
     let url = format!("{place}/@connections/{id}");
     let mut credentials = vec![vec![]];
-    // MiniStack takes any token that is no signature for the account's owner. AWS does not, nor does the local cloud.
+    // MiniStack lets in everybody who sends a token instead of a signature. AWS and the local cloud do not.
     if !Target::is_remote() {
         let token = format!("Bearer {}", reader.token);
         credentials.push(vec![("authorization".to_owned(), token)]);
