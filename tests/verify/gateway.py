@@ -20,10 +20,11 @@ def complete(cloud, stack: str) -> tuple[str, int]:
         one["ParameterKey"]: one["ParameterValue"]
         for one in formation.describe_stacks(StackName=stack)["Stacks"][0]["Parameters"]
     }
+    # The WebSocket API is of the same type. It has no document: SAM writes its routes as resources, which MiniStack creates.
     (logical_id, document) = next(
         (name, resource["Properties"]["Body"])
         for name, resource in template["Resources"].items()
-        if resource["Type"] == "AWS::ApiGatewayV2::Api"
+        if resource["Type"] == "AWS::ApiGatewayV2::Api" and "Body" in resource["Properties"]
     )
     api = physical[logical_id]
     value = Values(template, parameters, physical)

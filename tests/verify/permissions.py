@@ -6,6 +6,7 @@ itself does for a function (read its stream, put failed batches away, write its 
 """
 
 import json
+import re
 from pathlib import Path
 
 
@@ -31,6 +32,9 @@ RARE = {
     ("HomeTimelineNewFunction", "dynamodb:BatchGetItem", "users"): "looks up tiers that the cache has lost",
     ("HomeTimelineNewFunction", "kinesis:PutRecords", "timeline-fills"): "leaves the rest of a long list to be filled",
     ("MuteUserFunction", "dynamodb:DeleteItem", "relations"): "takes a mute back whose account went meanwhile",
+    ("NotifyReadersFunction", "dynamodb:BatchGetItem", "tweets"): "asks about reposts that the cache has lost",
+    ("NotifyReadersFunction", "dynamodb:BatchGetItem", "users"): "looks up tiers that the cache has lost",
+    ("NotifyReadersFunction", "kinesis:PutRecords", "timeline-fills"): "leaves the rest of a long list to be filled",
     ("PostTweetFunction", "dynamodb:DeleteItem", "tweets"): "takes a tweet back whose account went meanwhile",
     ("PutMarkerFunction", "dynamodb:DeleteItem", "users"): "takes a marker back whose account went meanwhile",
     ("ReconcileCountsFunction", "dynamodb:BatchGetItem", "tweets"): "repairs a tweet's counts",
@@ -58,7 +62,7 @@ class Permissions:
         self.refused: dict[str, set[tuple[str, str]]] = {}
         for check in map(json.loads, checks.read_text().splitlines()):
             function = check["caller"].rsplit("/", 1)[-1]
-            call = (check["action"], check["resource"])
+            call = (check["action"], of_any_connection(check["resource"]))
             self.called.setdefault(function, set()).add(call)
             if not check["allowed"]:
                 self.refused.setdefault(function, set()).add(call)
@@ -81,7 +85,7 @@ class Permissions:
             rare = self.rare(name)
             wrong += [f"{name} may call {' on '.join(call)}, and never did" for call in sorted(allowed - called - rare)]
             wrong += [f"{name} needs {' on '.join(call)} at times, and may not" for call in sorted(rare - allowed)]
-            named, usable = names(configuration), {resource.split("/")[1] for _, resource in allowed}
+            named, usable = names(configuration), places(allowed)
             wrong += [f"{name} gets the name of {place}, which its role does not allow" for place in sorted(named - usable)]
             wrong += [f"{name} may use {place}, and does not get its name" for place in sorted(usable - named)]
             wrong += [f"{name}: {statement} names *" for statement in self.statements(role) if names_all(statement)]
@@ -132,6 +136,16 @@ class Permissions:
                 document = iam.get_policy_version(PolicyArn=arn, VersionId=version)["PolicyVersion"]["Document"]
                 found += listed(document["Statement"])
         return found
+
+
+def of_any_connection(resource: str) -> str:
+    """A connection's id stands at the end of what is called, and nobody knows it when a policy is written."""
+    return re.sub(r"/@connections/[^/]+$", "/@connections/*", resource)
+
+
+def places(calls: set[tuple[str, str]]) -> set[str]:
+    """The tables and streams among the resources. A WebSocket API is neither; functions know it by its address."""
+    return {resource.split("/")[1] for action, resource in calls if not action.startswith("execute-api:")}
 
 
 def names(configuration: dict) -> set[str]:

@@ -2,7 +2,7 @@
 //! that are handed over; the cache loses keys; an account is deleted. The local cloud has finer tests of each. These show
 //! that a deployment is wired, and that its functions have the permissions that they need.
 
-use std::env;
+use std::{env, slice};
 
 use roost_tests::{
     Client, Method, PATIENCE, Tables, Target, User, eventually, expect_equal, expect_oracle,
@@ -42,12 +42,18 @@ async fn an_author_becomes_a_celebrity_and_normal_again_on_a_deployment() {
     // Pushed, in pages.
     star.post("to the first of you").await;
     everybody_sees(&tables, early).await;
+    // More of them are connected than a page holds, so that notices are left page by page, too.
+    let mut sockets = in_parallel(2, early[..5].iter().map(User::connect)).await;
 
     in_parallel(2, late.iter().map(|fan| fan.follow(&star))).await;
     expect_tier(&tables, &star, "celebrity", 1, PATIENCE).await;
     // Pulled.
     let pulled = star.post("to all of you").await;
     everybody_sees(&tables, &fans).await;
+    for socket in &mut sockets {
+        let news = socket.news().await;
+        assert_eq!((news.count, news.newest_id), (1, pulled.id));
+    }
 
     in_parallel(
         4,
@@ -108,7 +114,14 @@ async fn what_the_cache_has_lost_is_read_from_the_tables_on_a_deployment() {
         }
     })
     .await;
-    everybody_sees(&tables, &[reader]).await;
+    everybody_sees(&tables, slice::from_ref(&reader)).await;
+
+    // Which celebrities a reader follows is asked for when they connect, and whenever they say that they are still there.
+    forget().await;
+    let mut socket = reader.connect().await;
+    forget().await;
+    socket.ping().await;
+    assert_eq!(socket.next().await["type"], "pong");
 }
 
 #[tokio::test]

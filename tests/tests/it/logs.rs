@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use hyper::Method;
 use roost_tests::{
-    Function, LocalCloud, PATIENCE, User, events, eventually, expect_equal, expect_timeline,
-    is_request,
+    Function, LiveSocket, LocalCloud, PATIENCE, User, events, eventually, expect_equal,
+    expect_timeline, is_request,
 };
 use serde_json::{Value, json};
 use shared::platform::{metrics, now_millis};
@@ -115,6 +115,14 @@ async fn no_log_line_says_a_text_or_a_token_and_every_metric_is_emitted() {
     star.post(&format!("{CANARY} from above")).await;
     let doomed = author.post(&format!("{CANARY} deleted")).await;
     author.delete(&doomed).await;
+    // Somebody is connected, and another connection of theirs has died without a word.
+    let ticket = reader.live_ticket().await;
+    let mut socket = LiveSocket::open(&ticket.url).await.expect("a good ticket");
+    let again = LiveSocket::open(&ticket.url).await.err();
+    assert_eq!(again, Some(403), "a ticket is good once");
+    tables.add_connection(reader.id, "bm9ib2R5LWhlcmU=").await;
+    author.post(&format!("{CANARY} live")).await;
+    socket.news().await;
     let expected = tables.home_timeline_of(reader.id).await;
     eventually(PATIENCE, "everything has arrived", || async {
         expect_timeline(&reader.try_walk(100).await?, &expected)
@@ -174,6 +182,7 @@ async fn no_log_line_says_a_text_or_a_token_and_every_metric_is_emitted() {
         CANARY.to_owned(),
         "uthorization".to_owned(),
         "Bearer".to_owned(),
+        ticket.secret().to_owned(),
     ];
     for user in people {
         let token = &user.token;

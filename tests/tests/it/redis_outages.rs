@@ -16,7 +16,7 @@ use roost_tests::{
 use serde_json::json;
 
 /// The process id of the Redis that answers at this URL; `None` if none answers.
-fn redis_process(url: &str) -> Option<String> {
+pub(crate) fn redis_process(url: &str) -> Option<String> {
     let address = url.trim_start_matches("redis://").trim_end_matches('/');
     let mut connection = TcpStream::connect(address).ok()?;
     connection
@@ -32,7 +32,7 @@ fn redis_process(url: &str) -> Option<String> {
 }
 
 /// Ends a process as a crash would.
-fn kill(pid: &str) {
+pub(crate) fn kill(pid: &str) {
     let status = Command::new("sh")
         .args(["-c", "kill -s KILL \"$0\"", pid])
         .status();

@@ -11,6 +11,7 @@ mod feeds;
 mod follows;
 mod hidden;
 mod identities;
+mod live;
 mod presence;
 mod rate_limits;
 mod relations;
@@ -83,6 +84,10 @@ impl Stores {
             ("REACTORS_TABLE", table("reactors").as_str()),
             ("LEDGER_TABLE", table("ledger").as_str()),
             ("PRESENCE_TABLE", table("presence").as_str()),
+            ("LIVE_TABLE", table("live").as_str()),
+            ("NOTICES_TABLE", table("notices").as_str()),
+            ("FAN_OUT_PAGES_STREAM", table("fan-out-pages").as_str()),
+            ("FAN_OUT_PAGE_SIZE", "5000"),
             ("TIMELINE_FILLS_STREAM", table("timeline-fills").as_str()),
             ("TIMELINE_TTL_DAYS", "1"),
             ("READS_PER_MINUTE", "24"),

@@ -1,0 +1,178 @@
+//! Tickets, and who is connected.
+
+use std::time::{Duration, Instant};
+
+use roost_tests::{Client, Target};
+use shared::domain::live::{CONNECTION_SECONDS, FRESH_MS};
+use shared::domain::ticket::GOOD_FOR_MS;
+use shared::domain::{Entry, FollowerRange, Ticket, UserId};
+use shared::flows::live::Announcer;
+use shared::platform::now_millis;
+use shared::stores::{Followers, Listeners, Tickets, Timelines};
+
+use super::{Stores, someone, tweet_at};
+
+#[tokio::test]
+async fn a_ticket_is_good_once_and_for_thirty_seconds() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let tickets = stores.make(Tickets::new);
+    let (user, now) = (someone(), now_millis());
+    let issue = async || tickets.issue(user, now).await.expect("a ticket");
+    let redeem = async |ticket: &Ticket, at| tickets.redeem(ticket, at).await.expect("an answer");
+
+    let (ticket, ends_at) = issue().await;
+    assert_eq!(ends_at, now + GOOD_FOR_MS);
+    assert!(redeem(&ticket, ends_at - 1).await, "in time");
+    assert!(!redeem(&ticket, now).await, "again");
+
+    let (late, ends_at) = issue().await;
+    assert!(!redeem(&late, ends_at).await, "too late");
+
+    let (guessed, _) = issue().await;
+    let mut secret = guessed.secret;
+    secret[5] ^= 1;
+    let wrong = Ticket { secret, ..guessed };
+    assert!(!redeem(&wrong, now).await, "with another secret");
+    let user = someone();
+    assert!(
+        !redeem(&Ticket { user, ..guessed }, now).await,
+        "for another"
+    );
+    // Nobody else's mistakes use a ticket up.
+    assert!(redeem(&guessed, now).await);
+}
+
+#[tokio::test]
+async fn who_is_connected_is_found_and_left_alone_while_a_notice_is_fresh() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let listeners = stores.make(Listeners::new);
+    // Their ids are close to each other, so they are in one set.
+    let here = someone();
+    let [away, left] = [1, 2].map(|n| UserId::new(here.get() + n));
+    let now = now_millis();
+    for user in [here, left] {
+        listeners.add(user, now).await.expect("a listener");
+    }
+    listeners.remove(left).await.expect("a listener leaves");
+    let due = async |at| {
+        let found = listeners.among(&[here, away, left], at).await;
+        found.expect("an answer").due
+    };
+    assert_eq!(due(now + FRESH_MS - 1).await, [], "a fresh notice stands");
+    assert_eq!(due(now + FRESH_MS).await, [here]);
+    listeners
+        .noticed(&[here, left], now + FRESH_MS)
+        .await
+        .expect("noticed");
+    assert_eq!(due(now + FRESH_MS).await, []);
+    assert_eq!(
+        due(now + 2 * FRESH_MS).await,
+        [here],
+        "whoever left stays away"
+    );
+    // Somebody comes much later: nobody can be connected since before.
+    let later = now + (CONNECTION_SECONDS + 10) * 1_000;
+    listeners.add(away, later).await.expect("a listener");
+    assert_eq!(due(later + FRESH_MS).await, [away]);
+}
+
+#[tokio::test]
+async fn fans_are_the_connected_among_the_followers() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let listeners = stores.make(Listeners::new);
+    let (author, here, away, now) = (someone(), someone(), someone(), now_millis());
+    listeners.add(here, now).await.expect("a listener");
+    listeners
+        .add_fans(author, &[here, away], now)
+        .await
+        .expect("fans");
+    let (counts, _) = listeners.count_fans(author).await.expect("counts");
+    assert_eq!(counts.iter().sum::<usize>(), 1);
+    let set = counts.iter().position(|count| *count > 0).expect("a set");
+    let set = u8::try_from(set).expect("a few sets");
+    let (next, fans) = listeners.fans(author, set, 0).await.expect("fans");
+    assert_eq!((next, fans), (0, vec![here]));
+}
+
+/// How long it takes to deliver to all followers of a range, with the question who is connected or without it.
+async fn deliver(
+    parts: &(Followers, Timelines, Announcer),
+    author: UserId,
+    last: UserId,
+    asks: bool,
+) -> Duration {
+    let (followers, timelines, announcer) = parts;
+    let now = now_millis();
+    let entry = Entry::new(tweet_at(now, 0), author);
+    let started = Instant::now();
+    let mut left = Some(FollowerRange::up_to(last));
+    while let Some(range) = left {
+        let page = followers.in_range(author, range, 1_000).await;
+        let page = page.expect("a page of followers");
+        timelines
+            .deliver(entry, &page.ids, now)
+            .await
+            .expect("a delivery");
+        if asks {
+            announcer.to_readers(&page.ids).await.expect("an answer");
+        }
+        let last = page.ids.last().copied().filter(|_| page.more);
+        left = last.and_then(|last| range.rest_after(last));
+    }
+    started.elapsed()
+}
+
+/// Reports what the question costs. On a noisy machine, only the median of many pairs means something.
+#[tokio::test]
+async fn asking_who_is_connected_costs_little_beside_a_delivery() {
+    const FOLLOWERS: usize = 5_000;
+    const PAIRS: usize = 15;
+    if Target::is_remote() {
+        return;
+    }
+    let client = Client::alone().await;
+    let stack = client.target().stack.clone();
+    let Some(tables) = client.tables().await else {
+        return;
+    };
+    let Some(cache) = client.cache().await else {
+        return;
+    };
+    let Some(stores) = Stores::of(client, &stack).await else {
+        return;
+    };
+    let (author, mut followers) = (someone(), Vec::new());
+    for _ in 0..FOLLOWERS {
+        followers.push(someone().get());
+    }
+    followers.sort_unstable();
+    tables.add_followers(author.get(), &followers).await;
+    cache.activate(&followers).await;
+    let last = UserId::new(followers[FOLLOWERS - 1]);
+    let parts = (
+        stores.make(Followers::new),
+        stores.make(Timelines::new),
+        stores.make(Announcer::new),
+    );
+    deliver(&parts, author, last, true).await;
+    let mut ratios = Vec::new();
+    for _ in 0..PAIRS {
+        let without = deliver(&parts, author, last, false).await;
+        let with = deliver(&parts, author, last, true).await;
+        ratios.push(without.as_secs_f64() / with.as_secs_f64());
+    }
+    ratios.sort_by(f64::total_cmp);
+    let median = ratios[PAIRS / 2];
+    println!(
+        "deliveries a second with the question, of those without: {median:.3} (from {:.3} to {:.3})",
+        ratios[0],
+        ratios[PAIRS - 1]
+    );
+    assert!(median > 0.85, "{ratios:?}");
+}
