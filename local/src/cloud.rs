@@ -232,7 +232,7 @@ fn write_state(
     );
     let lines: String = all
         .iter()
-        .map(|(name, value)| format!("{name}={value}\n"))
+        .map(|(name, value)| line_of_env(name, value))
         .collect();
     let mut endpoints = urls.as_json();
     endpoints["pid"] = json!(std::process::id());
@@ -244,6 +244,11 @@ fn write_state(
             path: state.to_owned(),
             source,
         })
+}
+
+/// In quotes, because `cargo lambda watch` refuses a value with an equals sign otherwise, and some parameters have several.
+fn line_of_env(name: &str, value: &str) -> String {
+    format!("{name}='{value}'\n")
 }
 
 async fn listen(port: Port) -> Result<(TcpListener, u16), StartError> {

@@ -55,12 +55,13 @@ impl Target {
     pub fn environment(&self) -> Option<BTreeMap<String, String>> {
         let file = self.log.as_deref()?.with_file_name("env");
         let variables = fs::read_to_string(file).ok()?;
-        let variables = variables.lines().filter_map(|line| line.split_once('='));
-        Some(
-            variables
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .collect(),
-        )
+        let variables = variables.lines().map(|line| {
+            let (name, value) = line.split_once("='").unwrap_or_default();
+            let value = value.strip_suffix('\'');
+            let value = value.expect("cargo lambda refuses some values that are not in quotes");
+            (name.to_owned(), value.to_owned())
+        });
+        Some(variables.collect())
     }
 
     pub fn is_remote() -> bool {

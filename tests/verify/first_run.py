@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 SEED = Path(__file__).parent.parent.parent / "target" / "debug" / "seed"
-# Few enough to take seconds, with followers enough for a celebrity.
+# Few enough to take seconds. Three of the people whom alice follows have 18 followers, the others have fewer.
 SIZE = {"SEED_USERS": "20", "SEED_TWEETS": "60"}
-PARAMETERS = {"CELEBRITY_THRESHOLD": "12"}
+PARAMETERS = {"CELEBRITY_THRESHOLD": "18"}
 PATIENCE = 120
 SETTLE_SECONDS = 20
 
