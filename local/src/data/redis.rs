@@ -12,6 +12,8 @@ use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use uuid::Uuid;
+
 use crate::config::Port;
 use crate::error::StartError;
 use crate::output::say;
@@ -138,7 +140,14 @@ fn spawn(program: &Path, port: u16) -> Result<Child, StartError> {
             "--appendonly",
             "no",
         ])
-        .args(["--dir", "/tmp", "--daemonize", "no"])
+        // A name that no file has: Redis loads what it finds there, and a replica may make it write.
+        .args([
+            "--dir",
+            "/tmp",
+            "--dbfilename",
+            &format!("{}.rdb", Uuid::new_v4()),
+        ])
+        .args(["--daemonize", "no"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -1,6 +1,7 @@
 //! What functions write: logs with a request id and without anything that is nobody's business, and metrics.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use hyper::Method;
 use roost_tests::{
@@ -121,6 +122,8 @@ async fn no_log_line_says_a_text_or_a_token_and_every_metric_is_emitted() {
     let again = LiveSocket::open(&ticket.url).await.err();
     assert_eq!(again, Some(403), "a ticket is good once");
     tables.add_connection(reader.id, "bm9ib2R5LWhlcmU=").await;
+    // Long enough after connecting that the tweet gives notice itself.
+    tokio::time::sleep(Duration::from_secs(1)).await;
     author.post(&format!("{CANARY} live")).await;
     socket.news().await;
     let expected = tables.home_timeline_of(reader.id).await;

@@ -143,6 +143,30 @@ async fn a_redis_that_hangs_costs_neither_errors_nor_seconds() {
     expect_normal(&reader, &posted).await;
 }
 
+/// So that no test finds what another one has left.
+#[tokio::test]
+async fn a_redis_of_the_local_cloud_comes_back_empty_although_it_was_saved() {
+    let Some(cloud) = LocalCloud::for_test(&[]).await else {
+        return;
+    };
+    let cache = cloud.client().cache().await.expect("a Redis");
+    let _: String = cache.ask(&["SET", "left", "behind"]).await;
+    let _: String = cache.ask(&["SAVE"]).await;
+    let url = cloud.environment()["REDIS_URL"].clone();
+    let before = redis_process(&url).expect("a Redis that answers");
+    kill(&before);
+    eventually(PATIENCE, "Redis is back", || async {
+        let now = redis_process(&url).ok_or("not yet".to_owned())?;
+        (now != before)
+            .then_some(())
+            .ok_or("the old one".to_owned())
+    })
+    .await;
+    let cache = cloud.client().cache().await.expect("a Redis");
+    let left: Option<String> = cache.ask(&["GET", "left"]).await;
+    assert_eq!(left, None);
+}
+
 #[tokio::test]
 async fn a_redis_that_dies_and_comes_back_empty_costs_no_errors() {
     let Some(cloud) = LocalCloud::for_test(&[]).await else {

@@ -27,6 +27,7 @@ impl Listening {
         let is_complete = self.join(user).await?;
         if !is_complete && self.listeners.may_restore().await? {
             // Perhaps others are connected whom Redis has forgotten. If not, that is found out soon.
+            tracing::info!("who is connected is looked up");
             let notice = Notice::new(EVERYBODY, now_millis());
             self.notices.put(&[notice]).await?;
         }

@@ -10,7 +10,7 @@ use shared::flows::live::Announcer;
 use shared::platform::now_millis;
 use shared::stores::{Followers, Listeners, Tickets, Timelines};
 
-use super::{Stores, someone, tweet_at};
+use super::{Stores, WEEK_MS, someone, tweet_at};
 
 #[tokio::test]
 async fn a_ticket_is_good_once_and_for_thirty_seconds() {
@@ -50,10 +50,10 @@ async fn who_is_connected_is_found_and_left_alone_while_a_notice_is_fresh() {
         return;
     };
     let listeners = stores.make(Listeners::new);
-    // Their ids are close to each other, so they are in one set.
-    let here = someone();
-    let [away, left] = [1, 2].map(|n| UserId::new(here.get() + n));
     let now = now_millis();
+    // They are in one set, and it is not the one of people who sign up now: it is cleared below.
+    let four_weeks_ago = UserId::first_at(now - 4 * WEEK_MS).get();
+    let [here, away, left] = [1, 2, 3].map(|n| UserId::new(four_weeks_ago + n));
     for user in [here, left] {
         listeners.add(user, now).await.expect("a listener");
     }
@@ -128,8 +128,9 @@ async fn deliver(
     started.elapsed()
 }
 
-/// Reports what the question costs. On a noisy machine, only the median of many pairs means something.
+/// Reports what the question costs, on a machine that has nothing else to do.
 #[tokio::test]
+#[ignore = "it measures, and needs a quiet machine"]
 async fn asking_who_is_connected_costs_little_beside_a_delivery() {
     const FOLLOWERS: usize = 5_000;
     const PAIRS: usize = 15;
@@ -174,5 +175,5 @@ async fn asking_who_is_connected_costs_little_beside_a_delivery() {
         ratios[0],
         ratios[PAIRS - 1]
     );
-    assert!(median > 0.85, "{ratios:?}");
+    assert!(median > 0.95, "{ratios:?}");
 }
