@@ -1,3 +1,4 @@
+use shared::domain::TweetId;
 use shared::domain::live::{FromClient, ToClient};
 use shared::flows::live::Listening;
 use shared::platform::now_millis;
@@ -36,21 +37,28 @@ impl SocketHandler for AnswerLive {
                 self.still_there(call).await;
                 Some(ToClient::Pong)
             }
-            Ok(FromClient::Seen(newest)) => {
-                self.connections
-                    .seen(call.user, &call.connection_id, newest)
-                    .await?;
-                // What is newer than that is told soon.
-                let notice = Notice::new(call.user, now_millis());
-                self.notices.put(&[notice]).await?;
-                None
-            }
+            Ok(FromClient::Seen(newest)) => match self.seen(call, newest).await {
+                Ok(()) => None,
+                Err(failed) => {
+                    tracing::error!(error = failed.chain(), "what a client saw is not noted");
+                    Some(error("that was not noted; say it again"))
+                }
+            },
             Err(detail) => Some(error(detail)),
         })
     }
 }
 
 impl AnswerLive {
+    async fn seen(&self, call: &Call, newest: TweetId) -> Result<()> {
+        self.connections
+            .seen(call.user, &call.connection_id, newest)
+            .await?;
+        // What is newer than that is told soon.
+        let notice = Notice::new(call.user, now_millis());
+        self.notices.put(&[notice]).await
+    }
+
     /// A pong says that the connection works, whatever Redis does.
     async fn still_there(&self, call: &Call) {
         if let Err(error) = self.listening.go_on(call.user).await {

@@ -69,10 +69,13 @@ impl FanOutTweets {
             self.feeds.add(entry).await?;
             let late_ms = now_millis().saturating_sub(entry.tweet.millis());
             self.receipts.pulled(entry.tweet, late_ms).await?;
-            self.announcer.to_fans(entry.author).await?;
         }
         if author.tier.pushes() {
             self.fan_out.start(entry, author).await?;
+        }
+        if author.tier.pulls() {
+            // Last: nobody's delivery waits for it.
+            self.announcer.to_fans(entry.author).await?;
         }
         if self.review.counts_tweets() {
             let row = self.users.count_tweet(entry.author, now_millis()).await?;

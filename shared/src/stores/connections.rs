@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dynamo::{self, Item, failed, from_item, number, string, to_item};
 use crate::Result;
-use crate::domain::live::{CONNECTION_SECONDS, Heard, MOST_CONNECTIONS, ToClient};
+use crate::domain::live::{CONNECTION_SECONDS, GATHER_MS, Heard, MOST_CONNECTIONS, ToClient};
 use crate::domain::{TweetId, UserId};
 use crate::platform::Roost;
 
@@ -99,6 +99,21 @@ impl Connection {
         self.item.strip_prefix(PREFIX).unwrap_or_default()
     }
 
+    /// API Gateway refuses messages for a connection that is not quite open yet, and says that it is gone.
+    pub const fn is_open_at(&self, millis: u64) -> bool {
+        self.connected_at + GATHER_MS <= millis
+    }
+
+    /// Tells one message of the connection from another; 0 if there is none.
+    pub fn message_number(&self) -> u64 {
+        self.to_send.unwrap_or_default()
+    }
+
+    /// The same message as before: something else of the connection changed.
+    pub fn has_message_of(&self, before: &Self) -> bool {
+        self.to_send == before.to_send
+    }
+
     pub const fn since(&self) -> TweetId {
         TweetId::new(self.since)
     }
@@ -174,7 +189,7 @@ impl Connections {
         items.map(|item| from_item("a connection", item)).collect()
     }
 
-    /// Leaves a message for `send-news`. Does nothing if the connection is gone.
+    /// Leaves a message for `send-news`. `false` if the connection is gone, or has said meanwhile what it has seen.
     pub async fn leave_message(
         &self,
         connection: &Connection,
@@ -182,7 +197,7 @@ impl Connections {
         capped: bool,
         newest: TweetId,
         counted_at: u64,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let update = self
             .update(connection.user(), connection.id())
             .update_expression(
@@ -192,8 +207,9 @@ impl Connections {
             .expression_attribute_values(":count", number(count as u64))
             .expression_attribute_values(":capped", AttributeValue::Bool(capped))
             .expression_attribute_values(":newest", number(newest.get()))
-            .expression_attribute_values(":at", number(counted_at));
-        send_if_there(update.condition_expression("attribute_exists(user_id)")).await
+            .expression_attribute_values(":at", number(counted_at))
+            .expression_attribute_values(":since", number(connection.since));
+        send_if_there(update.condition_expression("since = :since")).await
     }
 
     /// The message went out. Does nothing if there is another one by now.
@@ -207,7 +223,7 @@ impl Connections {
             .condition_expression("to_send = :sent")
             .expression_attribute_values(":now", number(now_millis))
             .expression_attribute_values(":sent", number(to_send));
-        send_if_there(update).await
+        send_if_there(update).await.map(drop)
     }
 
     /// The client knows everything up to this position. What it heard before does not count any more.
@@ -218,7 +234,7 @@ impl Connections {
             .condition_expression("attribute_exists(user_id)")
             .expression_attribute_values(":newest", number(newest.get()))
             .expression_attribute_values(":never", number(0));
-        send_if_there(update).await
+        send_if_there(update).await.map(drop)
     }
 
     /// Those who are connected, a piece at a time. Somebody with several connections is there several times.
@@ -272,16 +288,16 @@ impl Connections {
     }
 }
 
-/// A connection that is gone is not there to be changed, which is no error.
-async fn send_if_there(update: UpdateItemFluentBuilder) -> Result<()> {
+/// `false` if the condition does not hold. A connection that is gone is not there to be changed, which is no error.
+async fn send_if_there(update: UpdateItemFluentBuilder) -> Result<bool> {
     match update.send().await {
-        Ok(_) => Ok(()),
+        Ok(_) => Ok(true),
         Err(error)
             if error
                 .as_service_error()
                 .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
         {
-            Ok(())
+            Ok(false)
         }
         Err(error) => Err(failed("UpdateItem")(error)),
     }

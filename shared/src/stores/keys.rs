@@ -22,6 +22,7 @@ pub(crate) fn of_user(user: UserId) -> Vec<String> {
         marker,
         active,
         warmed,
+        fan,
         user_counts,
         profile,
         profile_fill,
@@ -151,6 +152,11 @@ pub(crate) fn listeners(set: u8) -> String {
 /// The connected followers of an author who is pulled, one of several sets.
 pub(crate) fn fans(author: UserId, set: u8) -> String {
     format!("fans:{{{author}:{set}}}")
+}
+
+/// It was looked up lately of whom the user is a fan.
+pub(crate) fn fan(user: UserId) -> String {
+    format!("fan:{{{user}}}")
 }
 
 /// The right to have [`listeners`] made anew.

@@ -23,8 +23,11 @@ const SENTINEL: u64 = 0;
 /// Members that one step of a walk through fans gives, more or less.
 const STEP: usize = 1_000;
 
-/// The right to have the sets made anew lasts so long.
-const RESTORING_SECONDS: u64 = 10;
+/// The right to have the sets made anew lasts so long after the last piece of it.
+const RESTORING_SECONDS: u64 = 60;
+
+/// How often a ping renews where a user is a fan. Somebody may follow thousands of celebrities, and ping all the time.
+const FAN_SECONDS: u64 = 60;
 
 #[derive(Clone)]
 pub struct Listeners {
@@ -139,6 +142,14 @@ impl Listeners {
         Ok(answer.is_some())
     }
 
+    /// The sets are being made anew: nobody else need begin with it.
+    pub async fn go_on_restoring(&self) -> Result<()> {
+        let mut set = cmd("SET");
+        set.arg(keys::RESTORING_LISTENERS).arg(1);
+        set.arg("EX").arg(RESTORING_SECONDS);
+        self.redis.tell([set]).await
+    }
+
     /// Every set knows everybody from now on.
     pub async fn complete(&self) -> Result<()> {
         let commands = (0..SETS).flat_map(|set| {
@@ -147,7 +158,19 @@ impl Listeners {
             let add = cmd("ZADD").arg(&key).arg("+inf").arg(SENTINEL).take();
             [add, expire(&key)]
         });
-        self.redis.tell(commands.collect::<Vec<_>>()).await
+        let done = cmd("DEL").arg(keys::RESTORING_LISTENERS).take();
+        self.redis
+            .tell(commands.chain([done]).collect::<Vec<_>>())
+            .await
+    }
+
+    /// `true` once a minute for each user: then it is time to renew where they are a fan.
+    pub async fn may_renew_fan(&self, user: UserId) -> Result<bool> {
+        let mut set = cmd("SET");
+        set.arg(keys::fan(user)).arg(1);
+        set.arg("NX").arg("EX").arg(FAN_SECONDS);
+        let answer: Option<String> = self.redis.one(set).await?;
+        Ok(answer.is_some())
     }
 
     /// These users follow an author who is pulled from now on. Those of them who are connected become fans.

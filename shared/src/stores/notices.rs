@@ -73,11 +73,11 @@ impl Notice {
     }
 
     /// One that stands for two of the same user.
-    pub fn and(self, other: Self) -> Self {
+    pub fn and(self, other: &Self) -> Self {
         let pending = self.pending().and(other.pending());
         let not_before = self.not_before.min(other.not_before);
-        // For [`EVERYBODY`]: what begins anew does the rest of the other as well.
-        let from = other.from.and(self.from.clone());
+        // For [`EVERYBODY`]: of two that are not equally far, nobody knows what each has missed.
+        let from = self.from.clone().filter(|_| self.from == other.from);
         Self {
             not_before,
             from,

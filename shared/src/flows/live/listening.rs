@@ -47,11 +47,14 @@ impl Listening {
 
     /// The user is still there. Repairs what Redis may have lost.
     pub async fn go_on(&self, user: UserId) -> Result<()> {
-        if self.listeners.knows(user).await? {
-            self.follow_celebrities(user).await
-        } else {
-            self.begin(user).await
+        if !self.listeners.knows(user).await? {
+            // Boxed, because it is rarely needed and would make the future of every ping larger.
+            return Box::pin(self.begin(user)).await;
         }
+        if self.listeners.may_renew_fan(user).await? {
+            self.follow_celebrities(user).await?;
+        }
+        Ok(())
     }
 
     async fn follow_celebrities(&self, user: UserId) -> Result<()> {

@@ -32,6 +32,7 @@ impl Restoring {
     /// Restores the next piece, and has everybody in it told what they missed. Gives the place to go on from, or nothing if
     /// all is there again.
     pub async fn next_piece(&self, from: Option<Place>) -> Result<Option<Place>> {
+        self.listeners.go_on_restoring().await?;
         let page = self.connections.page(from, PAGE).await?;
         let joined = page.users.iter().map(|user| self.listening.join(*user));
         let joined: Vec<_> = joined.collect();

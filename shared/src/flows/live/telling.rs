@@ -19,6 +19,10 @@ use crate::stores::{Connections, Notices};
 /// Users who are looked at or told at once.
 const CONCURRENCY: usize = 32;
 
+/// If something did not answer while tweets were counted, they are counted again a moment later, for so long.
+const COUNTED_AGAIN_FOR_MS: u64 = 60_000;
+const COUNTED_AGAIN_AFTER_MS: u64 = 1_000;
+
 /// A notice that is due so soon is waited for. The others behind it wait as well, so it is short.
 const NAP_MS: u64 = 1_000;
 
@@ -124,23 +128,40 @@ impl Teller {
     /// something may have come too late to be counted.
     async fn tell_one(&self, open: Open) -> Result<Option<Notice>> {
         let (user, counted_at) = (open.notice.user(), now_millis());
+        let pending = open.notice.pending();
+        let again = counted_at + COUNTED_AGAIN_AFTER_MS;
         let mut by_knowledge = BTreeMap::<_, Vec<&Connection>>::new();
-        for connection in &open.connections {
+        for connection in open
+            .connections
+            .iter()
+            .filter(|it| it.is_open_at(counted_at))
+        {
             let same = by_knowledge.entry(connection.since()).or_default();
             same.push(connection);
         }
+        let mut all_left = true;
         for (since, connections) in by_knowledge {
             let news = self.home.news_of_others(user, since).await;
+            // A number that is too small would be the end of it.
+            let is_certain = news.troubles.is_empty();
+            if !is_certain && counted_at < pending.first_at + COUNTED_AGAIN_FOR_MS {
+                return Ok(Some(open.notice.again(again)));
+            }
             let Some(newest) = news.newest else {
                 continue;
             };
             for connection in connections {
-                self.connections
+                all_left &= self
+                    .connections
                     .leave_message(connection, news.count, news.capped, newest, counted_at)
                     .await?;
             }
         }
-        let left = open.notice.pending().after_count_at(counted_at);
+        if !all_left {
+            // A client has said meanwhile what it has seen.
+            return Ok(Some(open.notice.again(again)));
+        }
+        let left = pending.after_count_at(counted_at);
         Ok(left.map(|left| open.notice.with(left).again(left.gathered_at())))
     }
 
@@ -169,7 +190,7 @@ fn one_for_each(notices: Vec<Notice>) -> BTreeMap<UserId, Notice> {
     for notice in notices {
         let user = notice.user();
         let notice = match of_users.remove(&user) {
-            Some(other) => other.and(notice),
+            Some(other) => other.and(&notice),
             None => notice,
         };
         of_users.insert(user, notice);

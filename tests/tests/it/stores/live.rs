@@ -8,7 +8,8 @@ use shared::domain::ticket::GOOD_FOR_MS;
 use shared::domain::{Entry, FollowerRange, Ticket, UserId};
 use shared::flows::live::Announcer;
 use shared::platform::now_millis;
-use shared::stores::{Followers, Listeners, Tickets, Timelines};
+use shared::stores::connections::Connection;
+use shared::stores::{Connections, Followers, Listeners, Tickets, Timelines};
 
 use super::{Stores, WEEK_MS, someone, tweet_at};
 
@@ -78,6 +79,38 @@ async fn who_is_connected_is_found_and_left_alone_while_a_notice_is_fresh() {
     let later = now + (CONNECTION_SECONDS + 10) * 1_000;
     listeners.add(away, later).await.expect("a listener");
     assert_eq!(due(later + FRESH_MS).await, [away]);
+}
+
+#[tokio::test]
+async fn a_message_is_left_only_if_the_client_has_said_nothing_meanwhile() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let connections = stores.make(Connections::new);
+    let (user, now) = (someone(), now_millis());
+    let one = async || {
+        let found = connections.of_user(user).await;
+        found.expect("connections").pop().expect("a connection")
+    };
+    let leave = async |connection: &Connection| {
+        let newest = tweet_at(now, 1);
+        let left = connections.leave_message(connection, 1, false, newest, now);
+        left.await.expect("an answer")
+    };
+    connections
+        .add(user, "c29tZWJvZHk=", now)
+        .await
+        .expect("a connection");
+    let read = one().await;
+    assert!(!read.is_open_at(now), "it is just being opened");
+    connections
+        .seen(user, read.id(), tweet_at(now, 0))
+        .await
+        .expect("seen");
+    assert!(!leave(&read).await, "what was counted is out of date");
+    assert!(leave(&one().await).await);
+    connections.erase(user).await.expect("erased");
+    assert!(!leave(&read).await, "nobody is there any more");
 }
 
 #[tokio::test]
