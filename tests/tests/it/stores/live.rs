@@ -93,7 +93,7 @@ async fn a_message_is_left_only_if_the_client_has_said_nothing_meanwhile() {
         found.expect("connections").pop().expect("a connection")
     };
     let leave = async |connection: &Connection| {
-        let newest = tweet_at(now, 1);
+        let newest = tweet_at(now, 2);
         let left = connections.leave_message(connection, 1, false, newest, now);
         left.await.expect("an answer")
     };
@@ -104,7 +104,7 @@ async fn a_message_is_left_only_if_the_client_has_said_nothing_meanwhile() {
     let read = one().await;
     assert!(!read.is_open_at(now), "it is just being opened");
     connections
-        .seen(user, read.id(), tweet_at(now, 0))
+        .seen(user, read.id(), tweet_at(now, 1))
         .await
         .expect("seen");
     assert!(!leave(&read).await, "what was counted is out of date");
