@@ -99,9 +99,10 @@ impl Connection {
         self.item.strip_prefix(PREFIX).unwrap_or_default()
     }
 
-    /// API Gateway refuses messages for a connection that is not quite open yet, and says that it is gone.
-    pub const fn is_open_at(&self, millis: u64) -> bool {
-        self.connected_at + GATHER_MS <= millis
+    /// API Gateway refuses messages for a connection that is not quite open yet, and says that it is gone. From this time on
+    /// it is open.
+    pub const fn opens_at(&self) -> u64 {
+        self.connected_at + GATHER_MS
     }
 
     /// Tells one message of the connection from another; 0 if there is none.

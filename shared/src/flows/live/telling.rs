@@ -131,11 +131,11 @@ impl Teller {
         let pending = open.notice.pending();
         let again = counted_at + COUNTED_AGAIN_AFTER_MS;
         let mut by_knowledge = BTreeMap::<_, Vec<&Connection>>::new();
-        for connection in open
+        let (ready, opening): (Vec<_>, Vec<_>) = open
             .connections
             .iter()
-            .filter(|it| it.is_open_at(counted_at))
-        {
+            .partition(|connection| connection.opens_at() <= counted_at);
+        for connection in ready {
             let same = by_knowledge.entry(connection.since()).or_default();
             same.push(connection);
         }
@@ -160,6 +160,10 @@ impl Teller {
         if !all_left {
             // A client has said meanwhile what it has seen.
             return Ok(Some(open.notice.again(again)));
+        }
+        if let Some(opens_at) = opening.iter().map(|it| it.opens_at()).max() {
+            // Those have heard nothing yet.
+            return Ok(Some(open.notice.again(opens_at)));
         }
         let left = pending.after_count_at(counted_at);
         Ok(left.map(|left| open.notice.with(left).again(left.gathered_at())))
