@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use super::Ready;
 use crate::template::Cors;
 
-/// Who may call if nobody says otherwise: every page that is served on this machine, at any port.
+/// The origins that may call if `CorsOrigins` is not set: every page that is served on this machine, at any port.
 pub(crate) const LOCAL_ORIGINS: &str = "http://localhost:*,http://127.0.0.1:*";
 
 /// What an origin ends with if its port does not matter. API Gateway does not know this.

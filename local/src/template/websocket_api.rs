@@ -16,7 +16,7 @@ pub(crate) struct WebSocketApi {
     pub(crate) stage: String,
     /// Where the route key is in a message: `$request.body.type`.
     pub(crate) selection_expression: String,
-    /// Who is asked before `$connect`; `None`: nobody.
+    /// The function that decides before `$connect`; `None` if there is none.
     pub(crate) authorizer: Option<RequestAuthorizer>,
     /// By route key.
     pub(crate) routes: BTreeMap<String, WebSocketRoute>,

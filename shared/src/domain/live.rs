@@ -37,7 +37,7 @@ pub const MOST_CONNECTIONS: usize = 10;
 /// API Gateway ends every connection after two hours. What is remembered of one goes a little later.
 pub const CONNECTION_SECONDS: u64 = 2 * 3600 + 600;
 
-/// Who is connected is kept in so many sets.
+/// The number of sets that connected users are kept in.
 pub const SETS: u8 = 16;
 
 /// People who signed up in the same week are in the same set.

@@ -3,7 +3,7 @@
 //! - [`http::serve`] for an endpoint ([`http::serve_subject`] for one that callers need no profile for),
 //! - [`batch::serve`] for a consumer of a stream,
 //! - [`schedule::serve`] for a job that runs from time to time,
-//! - [`socket::serve`] for what happens on a WebSocket ([`socket::serve_authorizer`] for who may open one).
+//! - [`socket::serve`] for what happens on a WebSocket ([`socket::serve_authorizer`] to decide if one may be opened).
 
 pub mod batch;
 pub mod body;

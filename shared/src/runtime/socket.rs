@@ -1,6 +1,6 @@
 //! WebSockets: from API Gateway's event to a handler, and back.
 //!
-//! Who is on the other end was decided when the connection was opened: the authorizer put the user's id into the context
+//! The user on the other end is known since the connection was opened: the authorizer put the user's id into the context
 //! of the connection, and API Gateway hands it to every function. Nothing that a client sends says who they are.
 
 use lambda_runtime::{LambdaEvent, service_fn};

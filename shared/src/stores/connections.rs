@@ -1,4 +1,4 @@
-//! Who is connected for live updates: items `connection#<id>` of the table `live`.
+//! The connections for live updates: items `connection#<id>` of the table `live`.
 //!
 //! An item holds what its connection was told, and the message that is to go out, if there is one (`to_send`). The
 //! table's stream carries such an item to `send-news`. If an item is removed, for whatever reason, `send-news` ends the

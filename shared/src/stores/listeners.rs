@@ -1,4 +1,4 @@
-//! Who is connected, for those who deliver: sorted sets in Redis that answer for a thousand users at once.
+//! The connected users, as deliveries need them: sorted sets in Redis that answer for a thousand users at once.
 //!
 //! - `listeners:{n}` holds everybody who is connected, in [`SETS`] sets. The score is the time of the user's last notice.
 //! - `fans:{a:n}` holds the connected followers of an author who is pulled, split in the same way. The score is the time

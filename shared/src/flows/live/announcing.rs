@@ -1,4 +1,4 @@
-//! Leaving notices for readers who are connected. Who is not connected costs nothing but a place in a question.
+//! Leaving notices for readers who are connected. A reader who is not costs one more argument of a Redis command.
 
 use crate::Result;
 use crate::domain::UserId;
@@ -26,7 +26,7 @@ impl Announcer {
         })
     }
 
-    /// Something was delivered to these users. To be called after the delivery: whoever is told then finds it.
+    /// Something was delivered to these users. Call it after the delivery, so that readers who are told find the tweet.
     pub async fn to_readers(&self, users: &[UserId]) -> Result<()> {
         if users.is_empty() {
             return Ok(());

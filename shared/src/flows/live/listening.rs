@@ -1,4 +1,4 @@
-//! Who is connected: the table `live` says so, and Redis holds what deliveries ask for.
+//! A user connects or is still connected. The table `live` holds the truth; Redis holds what deliveries ask for.
 
 use super::super::followees::FolloweeReader;
 use crate::Result;
