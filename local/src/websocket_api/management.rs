@@ -50,7 +50,7 @@ pub(super) async fn manage(
     done.unwrap_or_else(|Gone| refusal(StatusCode::GONE, "GoneException", "Gone"))
 }
 
-/// Who names the access key may send. That the signature fits is not checked: everybody here knows the secret.
+/// A request that names the access key may send. Its signature is not checked: everybody on this machine knows the secret.
 fn check_signature(headers: &HeaderMap) -> Result<(), &'static str> {
     let signature = headers
         .get(header::AUTHORIZATION)

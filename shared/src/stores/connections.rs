@@ -5,7 +5,6 @@
 //! connection.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
@@ -210,7 +209,7 @@ impl Connections {
             .expression_attribute_values(":newest", number(newest.get()))
             .expression_attribute_values(":at", number(counted_at))
             .expression_attribute_values(":since", number(connection.since));
-        send_if_there(update.condition_expression("since = :since")).await
+        dynamo::update_if(update.condition_expression("since = :since")).await
     }
 
     /// The message went out. Does nothing if there is another one by now.
@@ -224,7 +223,7 @@ impl Connections {
             .condition_expression("to_send = :sent")
             .expression_attribute_values(":now", number(now_millis))
             .expression_attribute_values(":sent", number(to_send));
-        send_if_there(update).await.map(drop)
+        dynamo::update_if(update).await.map(drop)
     }
 
     /// The client knows everything up to this position. What it heard before does not count any more.
@@ -235,7 +234,7 @@ impl Connections {
             .condition_expression("attribute_exists(user_id)")
             .expression_attribute_values(":newest", number(newest.get()))
             .expression_attribute_values(":never", number(0));
-        send_if_there(update).await.map(drop)
+        dynamo::update_if(update).await.map(drop)
     }
 
     /// Those who are connected, a piece at a time. Somebody with several connections is there several times.
@@ -286,21 +285,6 @@ impl Connections {
             .update_item()
             .table_name(&self.table)
             .set_key(Some(key(user, id)))
-    }
-}
-
-/// `false` if the condition does not hold. A connection that is gone is not there to be changed, which is no error.
-async fn send_if_there(update: UpdateItemFluentBuilder) -> Result<bool> {
-    match update.send().await {
-        Ok(_) => Ok(true),
-        Err(error)
-            if error
-                .as_service_error()
-                .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-        {
-            Ok(false)
-        }
-        Err(error) => Err(failed("UpdateItem")(error)),
     }
 }
 

@@ -7,6 +7,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{
     AttributeValue, DeleteRequest, KeysAndAttributes, PutRequest, TransactWriteItem, WriteRequest,
 };
@@ -151,6 +153,21 @@ pub(super) async fn back_off(attempt: u32) {
     if attempt > 0 {
         let most = 20_u64 << attempt.min(6);
         tokio::time::sleep(Duration::from_millis(fastrand::u64(most / 2..=most))).await;
+    }
+}
+
+/// Changes an item if the update's condition holds. `false` if it does not.
+pub(super) async fn update_if(update: UpdateItemFluentBuilder) -> Result<bool> {
+    match update.send().await {
+        Ok(_) => Ok(true),
+        Err(error)
+            if error
+                .as_service_error()
+                .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(failed("UpdateItem")(error)),
     }
 }
 

@@ -11,7 +11,6 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
 use serde::{Deserialize, Serialize};
 
@@ -119,17 +118,7 @@ impl Erasures {
             .condition_expression("step = :step")
             .expression_attribute_values(":next", number(erasure.step + 1))
             .expression_attribute_values(":step", number(erasure.step));
-        match update.send().await {
-            Ok(_) => Ok(()),
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(())
-            }
-            Err(error) => Err(failed("UpdateItem")(error)),
-        }
+        dynamo::update_if(update).await.map(drop)
     }
 
     /// Nothing is left.

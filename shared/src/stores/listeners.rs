@@ -95,7 +95,7 @@ impl Listeners {
         Ok(answers.collect())
     }
 
-    /// These users have a notice of this time. Who has left meanwhile stays away.
+    /// These users have a notice of this time. A user who has left meanwhile is not added again.
     pub async fn noticed(&self, users: &[UserId], now_millis: u64) -> Result<()> {
         let commands = by_set(users).into_iter().map(|(set, users)| {
             let mut command = cmd("ZADD");
@@ -206,7 +206,7 @@ impl Listeners {
         Ok((answers, sentinels.contains(&0)))
     }
 
-    /// Some fans of one set, and where to go on; 0 at the end. Who was there all the time is found; perhaps twice.
+    /// Some fans of one set, and where to go on; 0 at the end. A fan who is there all the time is found, perhaps twice.
     pub async fn fans(&self, author: UserId, set: u8, from: u64) -> Result<(u64, Vec<UserId>)> {
         let mut scan = cmd("ZSCAN");
         scan.arg(keys::fans(author, set)).arg(from);

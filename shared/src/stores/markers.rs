@@ -6,11 +6,10 @@
 use std::sync::LazyLock;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use redis::cmd;
 use serde::Deserialize;
 
-use super::dynamo::{failed, from_item, number, string};
+use super::dynamo::{self, failed, from_item, number, string};
 use super::keys;
 use crate::domain::{Marker, TweetId, UserId};
 use crate::platform::Roost;
@@ -83,17 +82,9 @@ impl Markers {
             .expression_attribute_values(":next", number(next))
             .expression_attribute_values(":seen", number(version))
             .expression_attribute_values(":none", number(0));
-        match update.send().await {
-            Ok(_) => {}
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                let now = self.get(user).await?;
-                return Err(Error::StaleMarker { now, seen: version });
-            }
-            Err(error) => return Err(failed("UpdateItem")(error)),
+        if !dynamo::update_if(update).await? {
+            let now = self.get(user).await?;
+            return Err(Error::StaleMarker { now, seen: version });
         }
         let marker = Marker {
             last_read,

@@ -321,17 +321,7 @@ impl Users {
             .condition_expression("user_id = :id AND attribute_not_exists(handle_group)")
             .expression_attribute_values(":group", string(group))
             .expression_attribute_values(":id", dynamo::number(row.user_id));
-        match update.send().await {
-            Ok(_) => Ok(true),
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(false)
-            }
-            Err(error) => Err(failed("UpdateItem")(error)),
-        }
+        dynamo::update_if(update).await
     }
 
     pub async fn find(&self, id: UserId) -> Result<Option<User>> {
@@ -498,17 +488,7 @@ impl Users {
             .expression_attribute_values(":following", dynamo::number(following))
             .expression_attribute_values(":version", dynamo::number(version))
             .expression_attribute_values(":one", dynamo::number(1));
-        match update.send().await {
-            Ok(_) => Ok(true),
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(UpdateItemError::is_conditional_check_failed_exception) =>
-            {
-                Ok(false)
-            }
-            Err(error) => Err(failed("UpdateItem")(error)),
-        }
+        dynamo::update_if(update).await
     }
 
     /// Counts a tweet into the author's posting rate and gives the row with it. A rate may be a tweet off, so nothing

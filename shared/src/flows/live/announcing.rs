@@ -1,11 +1,12 @@
 //! Leaving notices for readers who are connected. A reader who is not costs one more argument of a Redis command.
 
+use super::restoring;
 use crate::Result;
 use crate::domain::UserId;
 use crate::domain::event::{FanOutWork, FanPage};
 use crate::platform::{Roost, metrics, now_millis};
 use crate::stores::events::Stream;
-use crate::stores::notices::{EVERYBODY, Notice};
+use crate::stores::notices::Notice;
 use crate::stores::{EventStream, Listeners, Notices};
 
 pub struct Announcer {
@@ -34,7 +35,7 @@ impl Announcer {
         let now = now_millis();
         let found = self.listeners.among(users, now).await?;
         if found.is_lost {
-            self.restore(now).await?;
+            restoring::ask(&self.listeners, &self.notices).await?;
         }
         if found.due.is_empty() {
             return Ok(());
@@ -51,7 +52,7 @@ impl Announcer {
     pub async fn to_fans(&self, author: UserId) -> Result<()> {
         let (counts, is_lost) = self.listeners.count_fans(author).await?;
         if is_lost {
-            self.restore(now_millis()).await?;
+            restoring::ask(&self.listeners, &self.notices).await?;
         }
         let total: usize = counts.iter().sum();
         let sets = (0_u8..).zip(counts);
@@ -86,14 +87,5 @@ impl Announcer {
             }
             from = next;
         }
-    }
-
-    /// Redis does not know who is connected. `notify-readers` looks it up, and tells everybody what they missed.
-    async fn restore(&self, now: u64) -> Result<()> {
-        if self.listeners.may_restore().await? {
-            tracing::info!("who is connected is looked up");
-            self.notices.put(&[Notice::new(EVERYBODY, now)]).await?;
-        }
-        Ok(())
     }
 }

@@ -1,10 +1,11 @@
 //! A user connects or is still connected. The table `live` holds the truth; Redis holds what deliveries ask for.
 
 use super::super::followees::FolloweeReader;
+use super::restoring;
 use crate::Result;
 use crate::domain::UserId;
 use crate::platform::{Roost, now_millis};
-use crate::stores::notices::{EVERYBODY, Notice};
+use crate::stores::notices::Notice;
 use crate::stores::{Listeners, Notices};
 
 pub struct Listening {
@@ -25,11 +26,9 @@ impl Listening {
     /// The user has connected. What came meanwhile is told soon.
     pub async fn begin(&self, user: UserId) -> Result<()> {
         let is_complete = self.join(user).await?;
-        if !is_complete && self.listeners.may_restore().await? {
+        if !is_complete {
             // Perhaps others are connected whom Redis has forgotten. If not, that is found out soon.
-            tracing::info!("who is connected is looked up");
-            let notice = Notice::new(EVERYBODY, now_millis());
-            self.notices.put(&[notice]).await?;
+            restoring::ask(&self.listeners, &self.notices).await?;
         }
         Ok(())
     }

@@ -1,18 +1,29 @@
-//! Redis has lost who is connected: the table `live` tells.
+//! Redis has lost the connected users. They are read from the table `live`.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::Listening;
 use crate::Result;
-use crate::platform::Roost;
+use crate::platform::{Roost, now_millis};
 use crate::stores::connections::Place;
-use crate::stores::{Connections, Listeners};
+use crate::stores::notices::{EVERYBODY, Notice};
+use crate::stores::{Connections, Listeners, Notices};
 
 /// Connections that are read at once.
 const PAGE: usize = 500;
 
 /// Users who are looked up at once.
 const CONCURRENCY: usize = 8;
+
+/// Asks for it, if nobody did so lately. `notify-readers` does the work.
+pub(super) async fn ask(listeners: &Listeners, notices: &Notices) -> Result<()> {
+    if listeners.may_restore().await? {
+        tracing::info!("who is connected is looked up");
+        let notice = Notice::new(EVERYBODY, now_millis());
+        notices.put(&[notice]).await?;
+    }
+    Ok(())
+}
 
 pub struct Restoring {
     connections: Connections,
