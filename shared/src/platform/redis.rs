@@ -67,8 +67,7 @@ impl Redis {
         &self,
         commands: impl IntoIterator<Item = Cmd>,
     ) -> Result<Vec<T>> {
-        let commands: Vec<Cmd> = commands.into_iter().collect();
-        read_all(self.ask(None, &commands).await?)
+        read_all(self.ask(None, commands.into_iter().collect()).await?)
     }
 
     /// Runs one script for each of `calls` (keys, arguments) in one round trip.
@@ -97,8 +96,8 @@ impl Redis {
                 call.arg(script).arg(keys.len()).arg(keys).arg(arguments);
                 call
             });
-            let commands: Vec<Cmd> = commands.collect();
-            for (n, answer) in open.iter().zip(self.ask(prelude, &commands).await?) {
+            let answered = self.ask(prelude, commands.collect()).await?;
+            for (n, answer) in open.iter().zip(answered) {
                 answers[*n] = answer;
             }
             open.retain(|n| is_missing_script(&answers[*n]));
@@ -120,7 +119,7 @@ impl Redis {
         self.run_script::<Value>(script, calls).await.map(drop)
     }
 
-    async fn ask(&self, prelude: Option<&Cmd>, commands: &[Cmd]) -> Result<Vec<Value>> {
+    async fn ask(&self, prelude: Option<&Cmd>, commands: Vec<Cmd>) -> Result<Vec<Value>> {
         if commands.is_empty() {
             return Ok(Vec::new());
         }
@@ -133,7 +132,7 @@ impl Redis {
                     pipeline.add_command(prelude.clone()).ignore();
                 }
                 for command in commands {
-                    pipeline.add_command(command.clone());
+                    pipeline.add_command(command);
                 }
                 self.guard(node.ask(&pipeline)).await
             }
@@ -159,7 +158,7 @@ impl Redis {
     }
 
     pub(crate) async fn one<T: FromRedisValue>(&self, command: Cmd) -> Result<T> {
-        let mut answers = self.ask(None, &[command]).await?;
+        let mut answers = self.ask(None, vec![command]).await?;
         read(answers.pop().unwrap_or(Value::Nil))
     }
 

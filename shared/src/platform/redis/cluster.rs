@@ -66,11 +66,18 @@ impl Cluster {
     pub(super) async fn ask(
         &self,
         prelude: Option<&Cmd>,
-        commands: &[Cmd],
+        commands: Vec<Cmd>,
     ) -> RedisResult<Vec<Value>> {
         let mut answers: Vec<Value> = vec![Value::Nil; commands.len()];
-        let mut open: Vec<(usize, Option<String>)> =
-            (0..commands.len()).map(|n| (n, None)).collect();
+        let mut open: Vec<Open> = commands
+            .into_iter()
+            .enumerate()
+            .map(|(number, command)| Open {
+                number,
+                command,
+                ask_at: None,
+            })
+            .collect();
         for _ in 0..MOST_ROUNDS {
             let lease = self.lease();
             let generation = lease.generation;
@@ -82,42 +89,46 @@ impl Cluster {
                 }
             };
             let mut shards: Vec<Shard> = Vec::new();
-            for (n, ask_at) in open.drain(..) {
-                let asking = ask_at.is_some();
-                let node = match ask_at {
-                    Some(address) => self.node(&address),
-                    None => map
-                        .node(slot::of(&commands[n]))
-                        .unwrap_or(&self.seed)
-                        .clone(),
+            for command in open.drain(..) {
+                let there;
+                let node = if let Some(address) = &command.ask_at {
+                    there = self.node(address);
+                    &there
+                } else {
+                    let slot = slot::of(&command.command);
+                    map.node(slot).unwrap_or(&self.seed)
                 };
                 let shard = match shards
                     .iter_mut()
-                    .find(|shard| Arc::ptr_eq(&shard.node, &node))
+                    .find(|shard| Arc::ptr_eq(&shard.node, node))
                 {
                     Some(shard) => shard,
-                    None => shards.push_mut(Shard::new(node, prelude)),
+                    None => shards.push_mut(Shard::new(node.clone(), prelude)),
                 };
-                shard.add(n, &commands[n], asking);
+                shard.add(command);
             }
             let mut waits = false;
             for (shard, answered) in join_all(shards.into_iter().map(Shard::ask)).await {
                 // A node that is gone may have been replaced: the next caller looks.
                 let answered = answered.inspect_err(|_| self.slots.forget(generation))?;
-                for (n, answer) in shard.numbers.into_iter().zip(answered) {
-                    match next(&answer) {
-                        Next::Keep => {}
+                for (place, answer) in shard.places.iter().zip(answered) {
+                    let ask_at = match next(&answer) {
+                        Next::Keep => {
+                            answers[place.number] = answer;
+                            continue;
+                        }
                         Next::LookUp => {
                             self.slots.forget(generation);
-                            open.push((n, None));
+                            None
                         }
-                        Next::AskAt(address) => open.push((n, Some(address))),
+                        Next::AskAt(address) => Some(address),
                         Next::Wait => {
                             waits = true;
-                            open.push((n, None));
+                            None
                         }
-                    }
-                    answers[n] = answer;
+                    };
+                    open.extend(shard.again(*place, ask_at));
+                    answers[place.number] = answer;
                 }
             }
             if open.is_empty() {
@@ -252,12 +263,28 @@ impl SlotMap {
     }
 }
 
+/// A command that has no answer yet.
+struct Open {
+    /// Which of all commands it is.
+    number: usize,
+    command: Cmd,
+    /// The address of the node that has its key already, while its slot is moving.
+    ask_at: Option<String>,
+}
+
 /// What one node is asked in one round.
 struct Shard {
     node: Arc<Node>,
     pipeline: Pipeline,
-    /// Which of all commands these are.
-    numbers: Vec<usize>,
+    places: Vec<Place>,
+}
+
+/// Where a command stands.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Which of all commands it is.
+    number: usize,
+    in_pipeline: usize,
 }
 
 impl Shard {
@@ -270,16 +297,29 @@ impl Shard {
         Self {
             node,
             pipeline,
-            numbers: Vec::new(),
+            places: Vec::new(),
         }
     }
 
-    fn add(&mut self, number: usize, command: &Cmd, asking: bool) {
-        if asking {
+    fn add(&mut self, open: Open) {
+        if open.ask_at.is_some() {
             self.pipeline.cmd("ASKING").ignore();
         }
-        self.pipeline.add_command(command.clone());
-        self.numbers.push(number);
+        self.places.push(Place {
+            number: open.number,
+            in_pipeline: self.pipeline.len(),
+        });
+        self.pipeline.add_command(open.command);
+    }
+
+    /// The command once more, for another node or a later time.
+    fn again(&self, place: Place, ask_at: Option<String>) -> Option<Open> {
+        let command = self.pipeline.cmd_iter().nth(place.in_pipeline)?.clone();
+        Some(Open {
+            number: place.number,
+            command,
+            ask_at,
+        })
     }
 
     async fn ask(self) -> (Self, RedisResult<Vec<Value>>) {

@@ -33,16 +33,28 @@ fn hash_tag(key: &[u8]) -> Option<&[u8]> {
 
 /// CRC-16/XMODEM, as the cluster's specification has it.
 fn crc16(bytes: &[u8]) -> u16 {
-    bytes.iter().fold(0, |crc, byte| {
-        (0..8).fold(crc ^ (u16::from(*byte) << 8), |crc, _| {
-            if crc & 0x8000 == 0 {
-                crc << 1
-            } else {
-                (crc << 1) ^ 0x1021
-            }
-        })
+    bytes.iter().fold(0, |crc: u16, byte| {
+        let [high, low] = crc.to_be_bytes();
+        (u16::from(low) << 8) ^ CRC16[usize::from(high ^ byte)]
     })
 }
+
+/// What each byte adds. Every delivery asks for a slot, so it is worked out beforehand.
+const CRC16: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < table.len() {
+        let mut crc = (byte as u16) << 8;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = (crc << 1) ^ (0x1021 * (crc >> 15));
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests {
