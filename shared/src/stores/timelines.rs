@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use redis::{Cmd, Value, cmd};
+use tokio::task::yield_now;
 
 use super::hidden::{self, HiddenAuthors};
 use super::{celebs, excluded, keys};
@@ -21,6 +22,9 @@ use crate::{Error, Result};
 
 /// Commands in one pipeline. Several pipelines are under way at once, so that Redis works while we write the next.
 const PIPELINE: usize = 250;
+
+/// Bytes of the words of an `LPUSHX`: its name, the key with an id of 19 digits, and the entry of a repost.
+const PUSH_BYTES: usize = 6 + 35 + 32;
 
 /// One more than a list keeps: so many of one author fill a list and push its end out, as they should.
 pub const BACKFILL: usize = CAP + 1;
@@ -171,17 +175,21 @@ impl Timelines {
     /// our own clock.
     pub async fn deliver(&self, entry: Entry, users: &[UserId], now_millis: u64) -> Result<usize> {
         let now_millis = self.redis.shared_time(now_millis).await;
-        let delivered = if timeline::goes_to_the_head(entry.tweet, now_millis) {
-            try_join_all(users.chunks(PIPELINE).map(|users| self.push(entry, users))).await?
-        } else {
-            try_join_all(
-                users
-                    .chunks(PIPELINE)
-                    .map(|users| self.insert(entry, users)),
-            )
-            .await?
-        };
-        Ok(delivered.into_iter().sum())
+        let at_the_head = timeline::goes_to_the_head(entry.tweet, now_millis);
+        let chunks = users.chunks(PIPELINE).enumerate();
+        let deliveries = chunks.map(|(turn, users)| async move {
+            // The connection writes a pipeline when we wait. So that Redis need not wait for the last one to be made, each
+            // waits its turn, and the connection has one after every pipeline.
+            for _ in 0..turn {
+                yield_now().await;
+            }
+            if at_the_head {
+                self.push(entry, users).await
+            } else {
+                self.insert(entry, users).await
+            }
+        });
+        Ok(try_join_all(deliveries).await?.into_iter().sum())
     }
 
     async fn push(&self, entry: Entry, users: &[UserId]) -> Result<usize> {
@@ -189,10 +197,11 @@ impl Timelines {
         let lengths: Vec<usize> = self
             .redis
             .run(users.iter().map(|user| {
-                cmd("LPUSHX")
+                let mut push = Cmd::with_capacity(3, PUSH_BYTES);
+                push.arg("LPUSHX")
                     .arg(keys::home_timeline(*user))
-                    .arg(&bytes)
-                    .take()
+                    .arg(&bytes);
+                push
             }))
             .await?;
         let overgrown = users
