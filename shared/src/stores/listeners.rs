@@ -8,6 +8,8 @@
 //! The truth is in the table `live`. A set of listeners holds [`SENTINEL`] if it knows everybody. If Redis lost it, or
 //! never had it, whoever asks next finds that out, and `notify-readers` makes it anew.
 
+use std::collections::HashMap;
+
 use redis::{Cmd, Value, cmd};
 
 use super::keys;
@@ -19,6 +21,9 @@ use crate::platform::redis::{Redis, read};
 
 /// A member of every set of listeners that is complete. No user has this id.
 const SENTINEL: u64 = 0;
+
+/// Members of a set that is read whole.
+const FEW: usize = 200;
 
 /// Members that one step of a walk through fans gives, more or less.
 const STEP: usize = 1_000;
@@ -50,6 +55,17 @@ struct Scores {
     of_users: Vec<(UserId, u64)>,
 }
 
+impl Scores {
+    /// Out of members with their scores.
+    fn among(users: &[UserId], members: &HashMap<u64, f64>) -> Self {
+        let score = |user: &UserId| Some((*user, *members.get(&user.get())? as u64));
+        Self {
+            is_lost: !members.contains_key(&SENTINEL),
+            of_users: users.iter().filter_map(score).collect(),
+        }
+    }
+}
+
 impl Listeners {
     pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
@@ -57,7 +73,7 @@ impl Listeners {
         })
     }
 
-    /// One round trip, one command for each set that the users are in.
+    /// One command for each set that the users are in, or two if very many are connected.
     pub async fn among(&self, users: &[UserId], now_millis: u64) -> Result<Found> {
         let mut found = Found::default();
         for Scores { is_lost, of_users } in self.scores(users).await? {
@@ -70,9 +86,30 @@ impl Listeners {
         Ok(found)
     }
 
-    /// What the sets say of these users.
+    /// What the sets say of these users. A set with few members is read whole: that is less work for Redis, and for us, than
+    /// to ask for a thousand users of whom nobody is connected.
     async fn scores(&self, users: &[UserId]) -> Result<Vec<Scores>> {
         let sets = by_set(users);
+        let beginnings = sets.keys().map(|set| {
+            let mut read = cmd("ZRANGE");
+            read.arg(keys::listeners(*set)).arg(0).arg(FEW);
+            read.arg("WITHSCORES");
+            read
+        });
+        let beginnings: Vec<Vec<(u64, f64)>> = self.redis.run(beginnings).await?;
+        let (mut known, mut large) = (Vec::new(), Vec::new());
+        for ((set, users), members) in sets.into_iter().zip(beginnings) {
+            if members.len() <= FEW {
+                known.push(Scores::among(&users, &members.into_iter().collect()));
+            } else {
+                large.push((set, users));
+            }
+        }
+        known.extend(self.scores_in_large(large).await?);
+        Ok(known)
+    }
+
+    async fn scores_in_large(&self, sets: Vec<(u8, Vec<UserId>)>) -> Result<Vec<Scores>> {
         let commands = sets.iter().map(|(set, users)| {
             let mut command = cmd("ZMSCORE");
             command.arg(keys::listeners(*set)).arg(SENTINEL);
@@ -82,15 +119,13 @@ impl Listeners {
             command
         });
         let answers: Vec<Vec<Option<f64>>> = self.redis.run(commands).await?;
-        let answers = sets.into_values().zip(answers).map(|(users, scores)| {
-            let mut scores = scores.into_iter();
-            let is_lost = scores.next().flatten().is_none();
-            let known = users.into_iter().zip(scores);
-            let of_users = known.filter_map(|(user, score)| Some((user, score? as u64)));
-            Scores {
-                is_lost,
-                of_users: of_users.collect(),
-            }
+        let answers = sets.into_iter().zip(answers).map(|((_, users), scores)| {
+            let asked = [SENTINEL]
+                .into_iter()
+                .chain(users.iter().map(|user| user.get()));
+            let known = asked.zip(scores);
+            let known = known.filter_map(|(member, score)| Some((member, score?)));
+            Scores::among(&users, &known.collect())
         });
         Ok(answers.collect())
     }

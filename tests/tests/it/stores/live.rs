@@ -1,15 +1,11 @@
 //! Tickets, and who is connected.
 
-use std::time::{Duration, Instant};
-
-use roost_tests::{Client, Target};
 use shared::domain::live::{CONNECTION_SECONDS, FRESH_MS};
 use shared::domain::ticket::GOOD_FOR_MS;
-use shared::domain::{Entry, FollowerRange, Ticket, UserId};
-use shared::flows::live::Announcer;
+use shared::domain::{Ticket, UserId};
 use shared::platform::now_millis;
 use shared::stores::connections::Connection;
-use shared::stores::{Connections, Followers, Listeners, Tickets, Timelines};
+use shared::stores::{Connections, Listeners, Tickets};
 
 use super::{Stores, WEEK_MS, someone, tweet_at};
 
@@ -133,80 +129,24 @@ async fn fans_are_the_connected_among_the_followers() {
     assert_eq!((next, fans), (0, vec![here]));
 }
 
-/// How long it takes to deliver to all followers of a range, with the question who is connected or without it.
-async fn deliver(
-    parts: &(Followers, Timelines, Announcer),
-    author: UserId,
-    last: UserId,
-    asks: bool,
-) -> Duration {
-    let (followers, timelines, announcer) = parts;
-    let now = now_millis();
-    let entry = Entry::new(tweet_at(now, 0), author);
-    let started = Instant::now();
-    let mut left = Some(FollowerRange::up_to(last));
-    while let Some(range) = left {
-        let page = followers.in_range(author, range, 1_000).await;
-        let page = page.expect("a page of followers");
-        timelines
-            .deliver(entry, &page.ids, now)
-            .await
-            .expect("a delivery");
-        if asks {
-            announcer.to_readers(&page.ids).await.expect("an answer");
-        }
-        let last = page.ids.last().copied().filter(|_| page.more);
-        left = last.and_then(|last| range.rest_after(last));
-    }
-    started.elapsed()
-}
-
-/// Reports what the question costs, on a machine that has nothing else to do.
 #[tokio::test]
-#[ignore = "it measures, and needs a quiet machine"]
-async fn asking_who_is_connected_costs_little_beside_a_delivery() {
-    const FOLLOWERS: usize = 5_000;
-    const PAIRS: usize = 15;
-    if Target::is_remote() {
-        return;
-    }
-    let client = Client::alone().await;
-    let stack = client.target().stack.clone();
-    let Some(tables) = client.tables().await else {
+async fn a_reader_is_found_among_few_and_among_thousands() {
+    let Some(stores) = Stores::of_shared().await else {
         return;
     };
-    let Some(cache) = client.cache().await else {
-        return;
-    };
-    let Some(stores) = Stores::of(client, &stack).await else {
-        return;
-    };
-    let (author, mut followers) = (someone(), Vec::new());
-    for _ in 0..FOLLOWERS {
-        followers.push(someone().get());
+    let listeners = stores.make(Listeners::new);
+    let (here, away, now) = (someone(), someone(), now_millis());
+    listeners.add(here, now - FRESH_MS).await.expect("Redis");
+    let asked = async || listeners.among(&[here, away], now).await.expect("Redis");
+    assert_eq!(asked().await.due, [here]);
+
+    // They signed up in the same week as the reader, so they are in the same set.
+    let crowd = (1..=300).map(|n| UserId::new(here.get() + n));
+    for stranger in crowd {
+        listeners.add(stranger, now).await.expect("Redis");
     }
-    followers.sort_unstable();
-    tables.add_followers(author.get(), &followers).await;
-    cache.activate(&followers).await;
-    let last = UserId::new(followers[FOLLOWERS - 1]);
-    let parts = (
-        stores.make(Followers::new),
-        stores.make(Timelines::new),
-        stores.make(Announcer::new),
-    );
-    deliver(&parts, author, last, true).await;
-    let mut ratios = Vec::new();
-    for _ in 0..PAIRS {
-        let without = deliver(&parts, author, last, false).await;
-        let with = deliver(&parts, author, last, true).await;
-        ratios.push(without.as_secs_f64() / with.as_secs_f64());
-    }
-    ratios.sort_by(f64::total_cmp);
-    let median = ratios[PAIRS / 2];
-    println!(
-        "deliveries a second with the question, of those without: {median:.3} (from {:.3} to {:.3})",
-        ratios[0],
-        ratios[PAIRS - 1]
-    );
-    assert!(median > 0.95, "{ratios:?}");
+    let found = asked().await;
+    assert_eq!(found.due, [here]);
+    listeners.remove(here).await.expect("Redis");
+    assert_eq!(asked().await.due, []);
 }
