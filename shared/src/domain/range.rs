@@ -1,4 +1,8 @@
-//! A range of follower ids, which the fan-out cuts in two as long as followers are left.
+//! A range of follower ids, which the fan-out cuts in pieces as long as followers are left.
+//!
+//! Every hand-over costs a wait for the stream, so a range is cut into as many pieces at once as its followers need. How
+//! many those are is a guess: ids are times of sign-up, and people do not sign up evenly. A piece that turns out to be
+//! large is cut again, by what was found in it.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,21 +42,56 @@ impl FollowerRange {
         (rest.after < rest.to).then_some(rest)
     }
 
-    /// Two disjoint ranges that together are this one; one if it cannot be cut.
-    pub fn halves(self) -> Vec<Self> {
-        let middle = UserId::new(self.after.get() + (self.to.get() - self.after.get()) / 2);
-        [
-            Self { to: middle, ..self },
-            Self {
-                after: middle,
-                ..self
-            },
-        ]
-        .into_iter()
-        .filter(|half| half.after < half.to)
-        .collect()
+    /// About so many disjoint ranges that together are this one.
+    pub fn pieces(self, count: u64) -> Vec<Self> {
+        let span = self.to.get() - self.after.get();
+        let count = count.clamp(1, span.max(1));
+        let cut = |n: u64| {
+            let offset = u128::from(span) * u128::from(n) / u128::from(count);
+            UserId::new(self.after.get() + offset as u64)
+        };
+        let pieces = (0..count).map(|n| Self {
+            after: cut(n),
+            to: cut(n + 1),
+        });
+        pieces.filter(|piece| piece.after < piece.to).collect()
     }
 }
+
+/// What an invocation of the fan-out found in a range before it had served its share. The rest begins behind the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    pub count: u64,
+    pub first: UserId,
+}
+
+impl Served {
+    /// How many followers the rest has, if they stand as close together as these.
+    fn expected_in(self, rest: FollowerRange) -> u64 {
+        let span = rest.after.get().saturating_sub(self.first.get()).max(1);
+        let left = rest.to.get().saturating_sub(rest.after.get());
+        let expected = u128::from(self.count) * u128::from(left) / u128::from(span);
+        u64::try_from(expected).unwrap_or(u64::MAX)
+    }
+
+    /// Cuts what is left of a range, so that each piece is likely to have a page of followers at the most. `known` is how
+    /// many are left for certain, if that is known.
+    pub fn cut(
+        self,
+        rest: FollowerRange,
+        known: Option<u64>,
+        page_size: u64,
+    ) -> Vec<FollowerRange> {
+        let expected = self.expected_in(rest).max(known.unwrap_or_default());
+        // Followers are not spread evenly. A piece that is a little too large costs a hand-over, one that is a little
+        // too small costs nothing.
+        let aim = (page_size * 4 / 5).max(1);
+        rest.pieces(expected.div_ceil(aim).clamp(2, MOST_PIECES))
+    }
+}
+
+/// As many records as Kinesis takes at once.
+const MOST_PIECES: u64 = 500;
 
 /// `after` may be 0, which no user has.
 mod zero_is_an_id {
@@ -82,19 +121,61 @@ mod tests {
         range.after().get() < id && id <= range.to().get()
     }
 
+    /// Serves everybody as the fan-out does, and gives how often each was served and how many hand-overs it took.
+    fn served_by_pages(ids: &[u64], knows: bool, page_size: usize) -> (Vec<u64>, u32) {
+        let mut served = Vec::new();
+        let mut deepest = 0;
+        let largest = UserId::new(*ids.last().expect("followers"));
+        let mut open = vec![(FollowerRange::up_to(largest), 0)];
+        while let Some((range, depth)) = open.pop() {
+            deepest = deepest.max(depth);
+            let mine = ids.iter().filter(|id| contains(range, **id)).copied();
+            let page: Vec<u64> = mine.take(page_size).collect();
+            served.extend(&page);
+            let (Some(first), Some(last)) = (page.first(), page.last()) else {
+                continue;
+            };
+            let (first, last) = (UserId::new(*first), UserId::new(*last));
+            let Some(rest) = range.rest_after(last).filter(|_| page.len() == page_size) else {
+                continue;
+            };
+            let found = Served {
+                count: page.len() as u64,
+                first,
+            };
+            let known = (knows && depth == 0).then_some((ids.len() - page.len()) as u64);
+            let pieces = found.cut(rest, known, page_size as u64);
+            open.extend(pieces.into_iter().map(|piece| (piece, depth + 1)));
+        }
+        served.sort_unstable();
+        (served, deepest)
+    }
+
     proptest! {
         #[test]
-        fn every_follower_is_in_exactly_one_half(after in 0..u64::MAX / 2, size in 1..u64::MAX / 4, offset: u64) {
+        fn every_follower_is_in_exactly_one_piece(after in 0..u64::MAX / 2, size in 1..u64::MAX / 4, offset: u64, count in 0..600_u64) {
             let range = FollowerRange { after: UserId::new(after), to: UserId::new(after + size) };
             let id = after + 1 + offset % size;
-            prop_assert_eq!(range.halves().into_iter().filter(|half| contains(*half, id)).count(), 1);
+            let pieces = range.pieces(count);
+            prop_assert_eq!(pieces.iter().filter(|piece| contains(**piece, id)).count(), 1);
+            prop_assert!(pieces.len() as u64 <= count.max(1));
         }
 
         #[test]
-        fn halves_stay_inside(after in 0..u64::MAX / 2, size in 1..u64::MAX / 4, outside: u64) {
+        fn pieces_stay_inside(after in 0..u64::MAX / 2, size in 1..u64::MAX / 4, outside: u64, count in 0..600_u64) {
             let range = FollowerRange { after: UserId::new(after), to: UserId::new(after + size) };
             prop_assume!(!contains(range, outside));
-            prop_assert!(range.halves().into_iter().all(|half| !contains(half, outside)));
+            prop_assert!(range.pieces(count).into_iter().all(|piece| !contains(piece, outside)));
+        }
+
+        #[test]
+        fn everybody_is_served_once_however_ids_are_spread(
+            ids in prop::collection::btree_set(prop_oneof![1..500_u64, 1..1_u64 << 62], 1..300),
+            page_size in 1..40_usize,
+            knows: bool,
+        ) {
+            let ids: Vec<u64> = ids.into_iter().collect();
+            prop_assert_eq!(served_by_pages(&ids, knows, page_size).0, ids);
         }
 
         #[test]
@@ -116,5 +197,38 @@ mod tests {
                 to: UserId::new(9)
             })
         );
+    }
+
+    #[test]
+    fn many_followers_take_few_hand_overs_however_they_signed_up() {
+        const FOLLOWERS: u64 = 20_000;
+        const YEAR: f64 = 1.3e17;
+        let spreads: [(&str, fn(f64) -> f64); 4] = [
+            ("evenly", |part| part),
+            // Every eighth of the time, nearly three times as many as in the one before.
+            ("most of them lately", |part| {
+                (part * 8_f64.exp_m1()).ln_1p() / 8.0
+            }),
+            ("most of them long ago", |part| {
+                1.0 - ((1.0 - part) * 8_f64.exp_m1()).ln_1p() / 8.0
+            }),
+            ("nearly all in one week", |part| {
+                if part < 0.01 {
+                    part * 50.0
+                } else {
+                    0.5 + part * 0.01
+                }
+            }),
+        ];
+        for (name, spread) in spreads {
+            let ids = (0..FOLLOWERS).map(|n| {
+                let part = n as f64 / FOLLOWERS as f64;
+                (spread(part) * YEAR) as u64 + n + 1
+            });
+            let ids: Vec<u64> = ids.collect();
+            let (served, hand_overs) = served_by_pages(&ids, true, 100);
+            assert_eq!(served, ids, "{name}");
+            assert!(hand_overs <= 3, "{name}: {hand_overs} hand-overs");
+        }
     }
 }

@@ -1,17 +1,18 @@
 //! Delivering one tweet to a range of followers.
 //!
-//! An invocation serves a bounded number. What is left of the range is cut in two and put on a stream, where each half
-//! meets the same code. Ranges are disjoint, so nobody is served by two of them; a crash repeats a range and loses
+//! An invocation serves a bounded number. What is left of the range is cut in pieces ([`crate::domain::range`]) and put on
+//! a stream, where each piece meets the same code. Ranges are disjoint, so nobody is served by two of them; a crash repeats a range and loses
 //! nothing, because readers dedupe.
 
 use super::live::Announcer;
 use crate::Result;
 use crate::domain::event::{FanOutPage, FanOutWork};
+use crate::domain::range::Served;
 use crate::domain::tier::TierAndEpoch;
 use crate::domain::{Entry, FollowerRange, UserId};
 use crate::platform::{Roost, metrics, now_millis};
 use crate::stores::events::Stream;
-use crate::stores::{EventStream, Followers, IdPage, Receipts, Timelines};
+use crate::stores::{EventStream, Followers, IdPage, Receipts, Timelines, UserCounts};
 
 /// Followers read by one query.
 const QUERY: usize = 1_000;
@@ -22,6 +23,7 @@ pub struct FanOut {
     pages: EventStream,
     receipts: Receipts,
     announcer: Announcer,
+    counts: UserCounts,
     /// Followers that one invocation serves.
     page_size: usize,
 }
@@ -34,6 +36,7 @@ impl FanOut {
             pages: EventStream::new(roost, Stream::FanOutPages)?,
             receipts: Receipts::new(roost)?,
             announcer: Announcer::new(roost)?,
+            counts: UserCounts::new(roost)?,
             page_size: roost.config.fan_out_page_size()?,
         })
     }
@@ -60,6 +63,7 @@ impl FanOut {
         let (mut served, mut delivered) = (0, 0);
         let mut left = Some(page.followers);
         let mut batch = self.read(&page, left, served).await?;
+        let first = batch.ids.first().copied();
         while let Some(&last) = batch.ids.last() {
             served += batch.ids.len();
             left = if batch.more {
@@ -75,10 +79,17 @@ impl FanOut {
         }
         // A range that ended before this invocation's share was served holds nobody else.
         let left = left.filter(|_| served >= self.page_size);
-        let halves = left.map(FollowerRange::halves).unwrap_or_default();
-        let handed_over = halves.len();
+        let pieces = match (left, first) {
+            (Some(rest), Some(first)) => {
+                let count = served as u64;
+                let known = self.known_left(&page, count).await?;
+                Served { count, first }.cut(rest, known, self.page_size as u64)
+            }
+            _ => Vec::new(),
+        };
+        let handed_over = pieces.len();
         self.pages
-            .put(halves.into_iter().map(|followers| {
+            .put(pieces.into_iter().map(|followers| {
                 // Each range has a key of its own, so that they spread over the shards.
                 let key = format!("{}:{}", page.tweet_id, followers.after());
                 let rest = FanOutPage {
@@ -112,6 +123,15 @@ impl FanOut {
             .await?;
         self.announcer.to_readers(followers).await?;
         Ok(delivered)
+    }
+
+    /// How many followers are left. Only the first page can tell, out of what its author has in all.
+    async fn known_left(&self, page: &FanOutPage, served: u64) -> Result<Option<u64>> {
+        if page.depth > 0 {
+            return Ok(None);
+        }
+        let all = self.counts.followers(page.author_id).await?;
+        Ok(all.map(|all| all.saturating_sub(served)))
     }
 
     /// The next followers; none if nobody is left, or if this invocation has served its share.

@@ -94,6 +94,14 @@ impl UserCounts {
         Ok(known.collect())
     }
 
+    /// How many followers somebody has; `None` if Redis does not know.
+    pub async fn followers(&self, user: UserId) -> Result<Option<u64>> {
+        let key = keys::user_counts(user);
+        self.redis
+            .one(cmd("HGET").arg(key).arg("follower_count").take())
+            .await
+    }
+
     /// Forgets what is known of these users. The table knows it.
     pub async fn forget(&self, users: impl IntoIterator<Item = UserId>) -> Result<()> {
         let deletes = users
