@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run test verify verify-arm64 fmt lint build deploy destroy smoke redrive watch invoke seed receipt clean redis rust running watched check-template check-api
+.PHONY: help setup run test verify verify-arm64 fmt lint build deploy destroy smoke redrive watch invoke seed receipt clean redis rust running watched check-template check-api bench
 
 VENV := .venv
 TOOLS := $(VENV)/.tools
@@ -172,6 +172,10 @@ receipt: running ## Show what became of a tweet's delivery on a running local cl
 	  cli=$$(command -v redis-cli || command -v valkey-cli) || { echo "redis-cli is missing: please install Redis' or Valkey's tools" >&2; exit 1; }; \
 	  receipt=$$($$cli -u "$$url" HGETALL 'receipt:{$(TWEET)}' | paste - - | grep '[^[:space:]]' || true); \
 	  test -n "$$receipt" && echo "$$receipt" || { echo "there is no receipt for tweet $(TWEET): it is not known, older than a week, or not delivered yet" >&2; exit 1; }
+
+bench: rust redis ## Measure what Roost takes beside what the machine allows, in one run (ONLY=push,fanout for some parts)
+	cargo build --release --workspace --bins
+	@ONLY="$(ONLY)" target/release/bench
 
 clean: ## Remove everything that was built or installed here
 	cargo clean

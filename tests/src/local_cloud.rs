@@ -431,14 +431,12 @@ pub(crate) fn workspace() -> PathBuf {
         .to_owned()
 }
 
-/// `target/<profile>`, from `target/<profile>/deps/<this binary>`.
+/// `target/<profile>`. Cargo puts tests into its folder `deps`, and other binaries beside the functions.
 pub(crate) fn beside_the_tests() -> PathBuf {
-    let tests = env::current_exe().expect("the running binary has a path");
-    tests
-        .ancestors()
-        .nth(2)
-        .expect("cargo puts tests into target/<profile>/deps")
-        .to_owned()
+    let running = env::current_exe().expect("the running binary has a path");
+    let folder = running.parent().expect("a binary is in a folder");
+    let profile = folder.parent().filter(|_| folder.ends_with("deps"));
+    profile.unwrap_or(folder).to_owned()
 }
 
 /// A folder of this process; those of processes that are gone are removed, so that a failure's log stays until the next run.

@@ -1,0 +1,67 @@
+//! `make bench`: what Roost takes, beside what the machine allows, measured in the same run.
+//!
+//! These machines are shared and noisy, so no figure stands alone. Each is measured many times, in turn with its limit:
+//! what raw Redis does with the same bytes, or the same work without the part in question. What counts is the ratio, as
+//! the median of all pairs, with its spread.
+//!
+//! - [`push`]: deliveries to lists in Redis, against raw pipelines; a single server and a cluster.
+//! - [`fan_out`]: deliveries with followers read from the tables, with and without asking who is connected.
+//!
+//! | variable | default | meaning |
+//! |---|---|---|
+//! | `ONLY` | everything | names of the parts to measure, with commas between them |
+//! | `BENCH_OUT` | empty | a folder for `BENCHMARKS.md` and `bench.json`; only if everything is measured |
+
+mod fan_out;
+mod push;
+mod raw;
+mod report;
+mod servers;
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use report::{Row, json, markdown, table};
+
+/// The parts by name, in the order in which they are measured.
+const PARTS: [(&str, fn() -> Vec<Row>); 2] =
+    [("push", push::measure), ("fanout", fan_out::measure)];
+
+fn main() -> ExitCode {
+    let only = env::var("ONLY").unwrap_or_default();
+    let wanted: Vec<&str> = only.split(',').filter(|name| !name.is_empty()).collect();
+    let known = PARTS.map(|(name, _)| name);
+    if let Some(unknown) = wanted.iter().find(|name| !known.contains(name)) {
+        eprintln!(
+            "there is no part {unknown}: ONLY takes {}",
+            known.join(", ")
+        );
+        return ExitCode::FAILURE;
+    }
+    let mut rows = Vec::new();
+    for (name, measure) in PARTS {
+        if wanted.is_empty() || wanted.contains(&name) {
+            rows.extend(measure());
+        }
+    }
+    println!("\n{}", table(&rows));
+    let out = env::var("BENCH_OUT").unwrap_or_default();
+    if out.is_empty() || !wanted.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    let files = [
+        ("BENCHMARKS.md", markdown(&rows)),
+        ("bench.json", json(&rows)),
+    ];
+    for (name, text) in files {
+        let path = Path::new(&out).join(name);
+        if let Err(error) = fs::write(&path, text) {
+            eprintln!("{} cannot be written: {error}", path.display());
+            return ExitCode::FAILURE;
+        }
+        println!("written: {}", path.display());
+    }
+    ExitCode::SUCCESS
+}
