@@ -71,8 +71,10 @@ $(API_CHECK): Makefile
 	@$(VENV)/schemathesis/bin/pip install --quiet --disable-pip-version-check $(API_CHECK_TOOLS)
 	@touch $@
 
-# Few people are enough for a celebrity here, so that `make seed` makes some. The seed is built along: it is wanted next.
+# Few people are enough for a celebrity here, so that `make seed` makes some, and pages of a fan-out are small, so that it can be
+# seen how they halve. The seed is built along: it is wanted next.
 run: export CELEBRITY_THRESHOLD ?= 50
+run: export FAN_OUT_PAGE_SIZE ?= 10
 run: rust redis ## Run the whole system on this machine
 	@cargo build --workspace --bins
 	@exec target/debug/roost-local

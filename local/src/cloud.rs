@@ -15,7 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::config::{Config, Port};
 use crate::data::{DynamoDb, Kinesis, Redis};
 use crate::error::StartError;
-use crate::http_api::{self, Gateway, Ready};
+use crate::http_api::{self, Gateway, Page, Ready, Services};
 use crate::jwt::Issuer;
 use crate::lambda::{Lambda, serve_invoke_api};
 use crate::net::allow_many_connections;
@@ -82,7 +82,10 @@ pub(crate) async fn run(config: Config) -> Result<(), StartError> {
         // A name as at AWS: browsers take pages and sockets of localhost for neighbours.
         websocket: format!("ws://localhost:{websocket_port}"),
     };
-    let ended = operate(&config, &template, listeners, &urls, stop, started).await;
+    let ended = operate(
+        &config, &template, listeners, &urls, redis.port, stop, started,
+    )
+    .await;
     redis.stop().await;
     ended
 }
@@ -93,6 +96,7 @@ async fn operate(
     template: &Template,
     listeners: Listeners,
     urls: &Urls,
+    redis_port: u16,
     mut stop: StopSignals,
     started: Instant,
 ) -> Result<(), StartError> {
@@ -137,14 +141,20 @@ async fn operate(
     tokio::spawn(websocket_api::serve(listeners.websocket, sockets));
     start_event_sources(&stack, &lambda, &dynamodb, &kinesis, &config.state)?;
     write_state(&config.state, urls, &stack, &environment)?;
+    let page = Page::new(config.web.clone());
+    let has_page = page.exists();
+    let services = Services {
+        issuer,
+        lambda: Arc::clone(&lambda),
+        endpoints: urls.as_json(),
+        page,
+        database: dynamodb.database.clone(),
+        redis_port,
+    };
     // Nobody else sets it.
-    let _ = gateway.set(Gateway::new(
-        &stack,
-        Arc::new(issuer),
-        Arc::clone(&lambda),
-        urls.as_json(),
-    ));
-    output::show(&ready::message(urls, &config.state, started.elapsed()));
+    let _ = gateway.set(Gateway::new(&stack, services));
+    let took = started.elapsed();
+    output::show(&ready::message(urls, has_page, &config.state, took));
 
     stop.received().await;
     say("stopping");

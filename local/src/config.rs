@@ -21,6 +21,8 @@ pub(crate) struct Config {
     pub(crate) binaries: PathBuf,
     /// Where `endpoints.json`, `env` and the buckets go (`ROOST_STATE_DIR`, default `.roost`).
     pub(crate) state: PathBuf,
+    /// The page that is served at `/` (`ROOST_WEB_DIR`, default `local/web`).
+    pub(crate) web: PathBuf,
     /// Whether functions' output is passed on as it was written (`ROOST_VERBOSE`, default `false`).
     pub(crate) verbose: bool,
     pub(crate) http: Port,
@@ -50,6 +52,7 @@ impl Config {
             template: path("ROOST_TEMPLATE", "template.yaml"),
             binaries: path("ROOST_BIN_DIR", &beside_this_executable),
             state: path("ROOST_STATE_DIR", ".roost"),
+            web: path("ROOST_WEB_DIR", "local/web"),
             verbose: flag("ROOST_VERBOSE")?,
             http: port("HTTP_PORT", 9000)?,
             dynamodb: port("DYNAMODB_PORT", 9001)?,

@@ -7,4 +7,4 @@ mod redis;
 
 pub(crate) use self::dynamodb::DynamoDb;
 pub(crate) use self::kinesis::Kinesis;
-pub(crate) use self::redis::Redis;
+pub(crate) use self::redis::{Redis, flush};

@@ -28,7 +28,7 @@ use self::failure::Destination;
 use self::kinesis::StreamShard;
 use self::record::{Record, event};
 use crate::data::{DynamoDb, Kinesis};
-use crate::lambda::Function;
+use crate::lambda::{Function, Trigger};
 use crate::output::{complain, say};
 use crate::template::{EventSource, Source};
 
@@ -223,7 +223,10 @@ impl Lane {
 
     async fn invoke(&self, records: &[Record], first: usize) -> Outcome {
         let payload = Bytes::from(event(records).to_string());
-        match self.function.invoke(payload, None).await {
+        let trigger = Trigger::Stream {
+            records: records.len(),
+        };
+        match self.function.invoke(payload, trigger, None).await {
             Ok(answer) if self.mapping.policy.reports_failures => {
                 let sequences: Vec<&str> = records
                     .iter()

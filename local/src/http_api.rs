@@ -1,13 +1,17 @@
-//! The HTTP API: routes of the template with API Gateway's payload and JWT authorizer, the local token issuer,
-//! `/healthz`, and the document of the API ([`docs`]). [`log`] writes one line for each request.
+//! The HTTP API: routes of the template with API Gateway's payload and JWT authorizer, and what is not there on AWS: the
+//! local token issuer and other helps ([`dev`]), the page ([`page`]), `/healthz`, and the document of the API ([`docs`]).
+//! [`log`] writes one line for each request.
 
 mod cors;
+mod dev;
 mod docs;
 mod log;
+mod page;
 mod payload;
 mod problem;
 mod routing;
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -15,21 +19,24 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum::{Extension, Json, Router};
+use axum::routing::get;
+use axum::{Json, Router};
+use dynoxide::Database;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use uuid::Uuid;
 
 pub(crate) use self::cors::LOCAL_ORIGINS;
-use self::log::Caller;
+pub(crate) use self::page::Page;
+
+use self::log::{Caller, RouteKey};
 use self::payload::Context;
 use self::problem::{problem, refusal};
 use self::routing::Routes;
 use crate::jwt::{Issuer, Refusal, bearer, claims_as_texts};
-use crate::lambda::{Function, InvokeError, Lambda};
+use crate::lambda::{Function, InvokeError, Lambda, Trigger};
 use crate::net::without_delay;
 use crate::output::{complain, say};
 use crate::template::{Authorizer, Cors, Stack};
@@ -48,10 +55,21 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("apigw-requestid");
 pub(crate) struct Gateway {
     routes: Routes<Target>,
     cors: Option<Cors>,
-    issuer: Arc<Issuer>,
-    lambda: Arc<Lambda>,
+    /// What `/dev/settings` tells.
+    settings: Value,
+    services: Services,
+}
+
+/// What the gateway has from others.
+pub(crate) struct Services {
+    pub(crate) issuer: Issuer,
+    pub(crate) lambda: Arc<Lambda>,
+    pub(crate) page: Page,
+    /// The tables.
+    pub(crate) database: Database,
+    pub(crate) redis_port: u16,
     /// What `/healthz` tells: URL by service.
-    endpoints: Value,
+    pub(crate) endpoints: Value,
 }
 
 struct Target {
@@ -61,12 +79,7 @@ struct Target {
 }
 
 impl Gateway {
-    pub(crate) fn new(
-        stack: &Stack,
-        issuer: Arc<Issuer>,
-        lambda: Arc<Lambda>,
-        endpoints: Value,
-    ) -> Self {
+    pub(crate) fn new(stack: &Stack, services: Services) -> Self {
         let mut routes = Vec::new();
         for (function, route) in stack
             .functions
@@ -81,7 +94,7 @@ impl Gateway {
                 .as_ref()
                 .or(api.default_authorizer.as_ref());
             let authorizer = name.and_then(|name| api.authorizers.get(name)).cloned();
-            let Some(function) = lambda.function(&function.logical_id) else {
+            let Some(function) = services.lambda.function(&function.logical_id) else {
                 continue;
             };
             let target = Target {
@@ -95,11 +108,19 @@ impl Gateway {
         Self {
             routes: Routes::new(routes),
             cors,
-            issuer,
-            lambda,
-            endpoints,
+            settings: settings(stack),
+            services,
         }
     }
+}
+
+/// The template's parameters by their names in snake case, and the functions.
+fn settings(stack: &Stack) -> Value {
+    let mut settings = stack.parameters.clone();
+    let functions = stack.functions.iter().map(|function| &function.binary);
+    let functions: BTreeSet<&String> = functions.collect();
+    settings.insert("functions".to_owned(), json!(functions));
+    Value::Object(settings)
 }
 
 /// Empty until everything is up; until then every request gets a 503.
@@ -108,13 +129,12 @@ pub(crate) type Ready = Arc<OnceLock<Gateway>>;
 pub(crate) async fn serve(listener: TcpListener, ready: Ready) {
     let router = Router::new()
         .route("/healthz", get(health))
-        .route("/dev/token", post(token))
-        .route("/dev/sandboxes", get(sandboxes))
         .route(
             "/.well-known/openid-configuration",
             get(openid_configuration),
         )
         .route("/.well-known/jwks.json", get(key_set))
+        .merge(dev::routes())
         .merge(docs::routes())
         .fallback(call)
         .method_not_allowed_fallback(|| async { not_found() })
@@ -134,7 +154,7 @@ pub(crate) async fn serve(listener: TcpListener, ready: Ready) {
 async fn health(State(ready): State<Ready>) -> Response {
     match ready.get() {
         Some(gateway) => {
-            Json(json!({"status": "ok", "endpoints": gateway.endpoints})).into_response()
+            Json(json!({"status": "ok", "endpoints": gateway.services.endpoints})).into_response()
         }
         None => starting(),
     }
@@ -148,59 +168,16 @@ fn not_found() -> Response {
     refusal(StatusCode::NOT_FOUND, "There is no such route.")
 }
 
-async fn sandboxes(State(ready): State<Ready>) -> Response {
-    ready.get().map_or_else(starting, |gateway| {
-        Json(gateway.lambda.sandboxes()).into_response()
-    })
-}
-
 async fn openid_configuration(State(ready): State<Ready>) -> Response {
     ready.get().map_or_else(starting, |gateway| {
-        Json(gateway.issuer.openid_configuration()).into_response()
+        Json(gateway.services.issuer.openid_configuration()).into_response()
     })
 }
 
 async fn key_set(State(ready): State<Ready>) -> Response {
     ready.get().map_or_else(starting, |gateway| {
-        Json(gateway.issuer.key_set()).into_response()
+        Json(gateway.services.issuer.key_set()).into_response()
     })
-}
-
-/// A token for everybody who asks: `{"sub": "alice", "expires_in": 3600}`.
-async fn token(State(ready): State<Ready>, body: Bytes) -> Response {
-    let Some(gateway) = ready.get() else {
-        return starting();
-    };
-    let bad = |detail: &str| problem(StatusCode::BAD_REQUEST, detail);
-    let Ok(Value::Object(body)) = serde_json::from_slice(&body) else {
-        return bad("The body must be a JSON object such as {\"sub\": \"alice\"}.");
-    };
-    let Some(subject) = body
-        .get("sub")
-        .and_then(Value::as_str)
-        .filter(|subject| !subject.is_empty())
-    else {
-        return bad("sub must be a text that is not empty.");
-    };
-    let expires_in = match body.get("expires_in") {
-        None | Some(Value::Null) => 3600,
-        Some(seconds) => match seconds.as_i64() {
-            Some(seconds) => seconds,
-            None => return bad("expires_in must be a whole number of seconds."),
-        },
-    };
-    match gateway.issuer.token(subject, expires_in) {
-        Some(token) => {
-            let caller = Extension(Caller(subject.to_owned()));
-            let token =
-                json!({"access_token": token, "token_type": "Bearer", "expires_in": expires_in});
-            (caller, Json(token)).into_response()
-        }
-        None => problem(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "The token could not be signed.",
-        ),
-    }
 }
 
 /// A request for a function.
@@ -212,6 +189,13 @@ async fn call(
     let Some(gateway) = ready.get() else {
         return starting();
     };
+    let (method, path) = (request.method(), request.uri().path());
+    if matches!(*method, Method::GET | Method::HEAD)
+        && gateway.routes.find(method.as_str(), path).is_none()
+        && let Some(answer) = gateway.services.page.answer(path).await
+    {
+        return answer;
+    }
     let request_id = Uuid::new_v4().to_string();
     let mut response = forward(gateway, client, request, &request_id).await;
     if let Ok(value) = HeaderValue::try_from(request_id) {
@@ -230,12 +214,21 @@ async fn forward(
     let Some(route) = gateway.routes.find(parts.method.as_str(), parts.uri.path()) else {
         return not_found();
     };
+    let route_key = RouteKey(route.key.clone());
     let authorizer = match &route.target.authorizer {
         None => None,
         Some(authorizer) => {
-            match authorize(&gateway.issuer, authorizer, &parts, &route.target.scopes) {
+            match authorize(
+                &gateway.services.issuer,
+                authorizer,
+                &parts,
+                &route.target.scopes,
+            ) {
                 Ok(claims) => Some(claims),
-                Err(response) => return response,
+                Err(mut response) => {
+                    response.extensions_mut().insert(route_key);
+                    return response;
+                }
             }
         }
     };
@@ -251,6 +244,7 @@ async fn forward(
         client,
     };
     let mut response = invoke(&parts, body, &route.target.function, context).await;
+    response.extensions_mut().insert(route_key);
     if let Some(caller) = caller {
         response.extensions_mut().insert(caller);
     }
@@ -271,8 +265,8 @@ async fn invoke(
     };
     let route_key = context.route_key;
     let event = Bytes::from(payload::event(parts, &body, context).to_string());
-    let answer =
-        tokio::time::timeout(INTEGRATION_LIMIT, function.invoke(event, Some(QUEUE_LIMIT))).await;
+    let invocation = function.invoke(event, Trigger::Http, Some(QUEUE_LIMIT));
+    let answer = tokio::time::timeout(INTEGRATION_LIMIT, invocation).await;
     let failed = || {
         refusal(
             StatusCode::INTERNAL_SERVER_ERROR,

@@ -11,7 +11,7 @@ mod sandbox;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use serde::Serialize;
@@ -22,6 +22,7 @@ use tokio::sync::Semaphore;
 pub(crate) use self::invoke_api::{invoke_asynchronously, serve as serve_invoke_api};
 use self::sandbox::{Sandbox, Sandboxes, Spawn};
 use crate::error::StartError;
+use crate::events::{self, Event, milliseconds};
 use crate::template::{self, REGION, function_arn};
 
 /// Sandboxes of a function that reserves no concurrency: enough to see that there are several.
@@ -49,6 +50,38 @@ fn error_message(document: &Bytes) -> String {
     match read.as_ref().and_then(|read| read["errorMessage"].as_str()) {
         Some(message) => message.trim().to_owned(),
         None => String::from_utf8_lossy(document).into_owned(),
+    }
+}
+
+/// What calls a function.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Trigger {
+    Http,
+    WebSocket,
+    Stream {
+        records: usize,
+    },
+    Schedule,
+    /// Somebody from outside, by Lambda's own API.
+    Invoke,
+}
+
+impl Trigger {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::WebSocket => "websocket",
+            Self::Stream { .. } => "stream",
+            Self::Schedule => "schedule",
+            Self::Invoke => "invoke",
+        }
+    }
+
+    fn records(self) -> Option<usize> {
+        match self {
+            Self::Stream { records } => Some(records),
+            _ => None,
+        }
     }
 }
 
@@ -155,6 +188,11 @@ impl Lambda {
         self.sandboxes.status()
     }
 
+    /// Kills one sandbox of this function, or of any, as a crash would: rather one that is at work. Gives what it was.
+    pub(crate) async fn kill(&self, function: Option<&str>) -> Option<SandboxStatus> {
+        self.sandboxes.kill_one(function).await
+    }
+
     /// Kills every sandbox and waits until it is gone.
     pub(crate) async fn stop(&self) {
         self.sandboxes.stop().await;
@@ -208,6 +246,7 @@ impl Function {
     pub(crate) async fn invoke(
         self: &Arc<Self>,
         payload: Bytes,
+        trigger: Trigger,
         patience: Option<Duration>,
     ) -> Result<Bytes, InvokeError> {
         let function = Arc::clone(self);
@@ -223,7 +262,7 @@ impl Function {
                 }
             };
             let _permit = permit.map_err(|_| InvokeError::Busy)?;
-            function.run(payload).await
+            function.run(payload, trigger).await
         });
         invocation.await.unwrap_or_else(|error| {
             Err(InvokeError::Died {
@@ -243,15 +282,34 @@ impl Function {
         None
     }
 
-    async fn run(&self, payload: Bytes) -> Result<Bytes, InvokeError> {
+    async fn run(&self, payload: Bytes, trigger: Trigger) -> Result<Bytes, InvokeError> {
+        let started = Instant::now();
+        let (answer, is_warm) = self.run_in_a_sandbox(payload).await;
+        events::tell(|| Event::Invocation {
+            function: self.binary.clone(),
+            source: trigger.name(),
+            ms: milliseconds(started.elapsed()),
+            cold: !is_warm,
+            ok: answer.is_ok(),
+            records: trigger.records(),
+        });
+        answer
+    }
+
+    /// The answer, and whether the sandbox was there already.
+    async fn run_in_a_sandbox(&self, payload: Bytes) -> (Result<Bytes, InvokeError>, bool) {
         loop {
             let warm = self.take_idle();
             let is_warm = warm.is_some();
             let sandbox = match warm {
                 Some(sandbox) => sandbox,
-                None => self.spawn.start().map_err(|error| InvokeError::Init {
-                    reason: error.to_string(),
-                })?,
+                None => match self.spawn.start() {
+                    Ok(sandbox) => sandbox,
+                    Err(error) => {
+                        let reason = error.to_string();
+                        return (Err(InvokeError::Init { reason }), false);
+                    }
+                },
             };
             let answer = sandbox.run(payload.clone(), self.timeout, &self.arn).await;
             match answer {
@@ -265,7 +323,7 @@ impl Function {
                 }
                 Err(_) => {}
             }
-            return answer;
+            return (answer, is_warm);
         }
     }
 }

@@ -4,8 +4,9 @@
 //! - [`data`] holds the data: DynamoDB and Kinesis embedded, Redis as a child process.
 //! - [`lambda`] runs the real function binaries over the Lambda Runtime API.
 //! - [`event_source`] and [`schedule`] call functions for streams and rates.
-//! - [`http_api`] is API Gateway with the token issuer of [`jwt`].
+//! - [`http_api`] is API Gateway with the token issuer of [`jwt`], and serves the page and `/dev`.
 //! - [`websocket_api`] is API Gateway for WebSockets, and the API that sends to their connections.
+//! - [`events`] tells those who listen what happens.
 //! - [`output`] is the terminal: short lines, or everything that the functions write.
 //!
 //! Nothing here is deployed.
@@ -15,6 +16,7 @@ mod config;
 mod data;
 mod error;
 mod event_source;
+mod events;
 mod http_api;
 mod jwt;
 mod lambda;

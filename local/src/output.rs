@@ -21,6 +21,7 @@ pub(crate) use self::request::Request;
 
 use self::log_line::Said;
 use self::paint::Paint;
+use crate::events;
 
 /// The local cloud itself, beside the functions.
 const ROOST: &str = "roost";
@@ -64,8 +65,9 @@ pub(crate) fn complain(function: &str, text: impl AsRef<str>) {
     }
 }
 
-/// A line that a function wrote.
+/// A line that a function wrote, for the terminal and for those who listen to events.
 pub(crate) fn pass_on(function: &str, line: &str) {
+    events::function_wrote(function, line);
     let _turn = turn();
     if is_verbose() {
         return print_raw(function, line);

@@ -7,7 +7,7 @@ use chrono::{SecondsFormat, Utc};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::lambda::{Function, invoke_asynchronously};
+use crate::lambda::{Function, Trigger, invoke_asynchronously};
 use crate::template::{ACCOUNT, REGION, Schedule};
 
 /// Calls the function from now on, the first time after one period.
@@ -25,6 +25,7 @@ pub(crate) fn start(function: &Arc<Function>, schedule: Schedule) {
             tokio::spawn(invoke_asynchronously(
                 Arc::clone(&function),
                 Bytes::from(payload),
+                Trigger::Schedule,
             ));
         }
     });

@@ -26,12 +26,12 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub(crate) use self::api::{Authorizer, Cors};
 pub(crate) use self::event_source::{EventSource, Source};
 pub(crate) use self::function::Function;
-pub(crate) use self::intrinsics::{ACCOUNT, REGION, function_arn};
+pub(crate) use self::intrinsics::{ACCOUNT, REGION, STACK, function_arn};
 pub(crate) use self::schedule::Schedule;
 pub(crate) use self::stream::Stream;
 pub(crate) use self::table::Table;
@@ -84,6 +84,8 @@ pub(crate) struct Template {
 /// What a template asks for.
 #[derive(Debug, Default)]
 pub(crate) struct Stack {
+    /// The value of every parameter, by its name in snake case.
+    pub(crate) parameters: Map<String, Value>,
     pub(crate) tables: Vec<Table>,
     pub(crate) streams: Vec<Stream>,
     pub(crate) functions: Vec<Function>,
@@ -156,12 +158,15 @@ impl Template {
         parameters: BTreeMap<String, Value>,
         machine: Machine,
     ) -> Result<Stack, Unresolved> {
+        let mut stack = Stack {
+            parameters: parameters::shown(&self.document, &parameters),
+            ..Stack::default()
+        };
         let resolver = Resolver::new(&self.document, parameters)
             .with_secrets(machine.secrets)
             .with_websocket_url(machine.websocket_url);
         rules::check(&self.document, &resolver)?;
         let globals = &self.document["Globals"];
-        let mut stack = Stack::default();
         let mut route_responses = vec![];
         for (logical_id, declaration) in
             self.document["Resources"].as_object().into_iter().flatten()

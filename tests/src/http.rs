@@ -4,8 +4,9 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::CONTENT_TYPE;
+use hyper::http::response::Parts;
 use hyper::{HeaderMap, Method, Request};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as Pool;
@@ -77,6 +78,17 @@ impl Http {
         timeout(limit, exchange)
             .await
             .map_err(|_| format!("{call}: no answer within {limit:?}"))?
+    }
+
+    /// An answer whose body has no end. Fails only if there is no answer.
+    pub async fn open(&self, url: &str) -> Result<(Parts, Incoming), String> {
+        let request = Request::get(url).body(Full::default());
+        let request = request.map_err(|e| format!("{url}: {e}"))?;
+        let limit = stretched(ANSWER_LIMIT);
+        let answer = timeout(limit, self.0.request(request)).await;
+        let answer = answer.map_err(|_| format!("{url}: no answer within {limit:?}"))?;
+        let answer = answer.map_err(|e| format!("{url}: {e}: {e:?}"))?;
+        Ok(answer.into_parts())
     }
 }
 

@@ -6,6 +6,7 @@
 //!   page (order, no duplicates, the meta block) is checked on every page that any test reads.
 //! - [`Tables`] and [`Cache`] look behind the API: the oracle of the home timeline, fabricated followers, Redis lists.
 //!   [`events`] makes the events that stream consumers get.
+//! - An [`EventStream`] hears what happens inside a local cloud.
 //! - [`Function`] is one function's binary run by the test itself; [`RedisProxy`] counts what it asks of Redis, and
 //!   [`DynamoProxy`] what it asks of DynamoDB, and a [`DynamoGate`] holds some of that back. A [`Race`] runs several of them against each other, step by step.
 //!   [`RedisCluster`] is a real cluster with TLS.
@@ -28,6 +29,7 @@
 
 mod cache;
 mod client;
+mod dev;
 pub mod events;
 mod function;
 mod http;
@@ -46,11 +48,14 @@ mod user;
 
 pub use cache::{Cache, Dumped, SENTINEL, StoppedServer, entry, keys};
 pub use client::{Call, Client};
+pub use dev::EventStream;
 pub use function::{Function, RedisProxy, body_of, page_ids};
 pub use http::{Answer, Http};
 pub use hyper::Method;
 pub use live::{LiveSocket, Ticket};
-pub use local_cloud::{Counted, Delivery, LocalCloud, Sandbox, field, is_request, signal};
+pub use local_cloud::{
+    Counted, Delivery, LocalCloud, Sandbox, field, fresh_folder, is_request, signal,
+};
 pub use openapi::{Document, Operation};
 pub use page::{
     ComposedItem, ComposedPage, HomePage, Listing, Parent, Profile, RepostedBy, Tweet,

@@ -282,6 +282,7 @@ impl Process {
             .envs(NO_HURRY)
             // The log has the functions' lines as they wrote them.
             .env("ROOST_VERBOSE", "true")
+            .env("ROOST_WEB_DIR", workspace().join("local/web"))
             .envs(parameters)
             .env("ROOST_TEMPLATE", workspace().join("template.yaml"))
             .env("ROOST_STATE_DIR", &state)
@@ -440,7 +441,7 @@ pub(crate) fn beside_the_tests() -> PathBuf {
 }
 
 /// A folder of this process; those of processes that are gone are removed, so that a failure's log stays until the next run.
-pub(crate) fn fresh_folder() -> PathBuf {
+pub fn fresh_folder() -> PathBuf {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     static SWEEP: Once = Once::new();
     let all = env::temp_dir().join("roost-tests");

@@ -8,7 +8,7 @@ use super::Urls;
 /// Where the state is unless `ROOST_STATE_DIR` says otherwise.
 const DEFAULT_STATE: &str = ".roost";
 
-pub(super) fn message(urls: &Urls, state: &Path, took: Duration) -> String {
+pub(super) fn message(urls: &Urls, has_page: bool, state: &Path, took: Duration) -> String {
     let services = [
         ("HTTP API", &urls.http),
         ("DynamoDB", &urls.dynamodb),
@@ -28,11 +28,16 @@ pub(super) fn message(urls: &Urls, state: &Path, took: Duration) -> String {
         format!("ROOST_STATE_DIR={} make seed", state.display())
     };
     let http = &urls.http;
+    let page = if has_page {
+        format!("Open {http}/ in a browser, for the timeline and for what happens inside.\n\n")
+    } else {
+        String::new()
+    };
     format!(
         r#"
 Roost is ready, in {} ms. All data is in memory; Ctrl-C stops everything.
 
-{services}
+{page}{services}
 Every call, to read and to try: {http}/docs
 Live updates come from the WebSocket API, with a ticket of the HTTP API: see "Live" in docs/CLIENTS.md.
 
@@ -59,6 +64,10 @@ mod tests {
     use super::*;
 
     fn said(state: &str) -> String {
+        said_with(state, true)
+    }
+
+    fn said_with(state: &str, has_page: bool) -> String {
         let url = |port: u16| format!("http://127.0.0.1:{port}");
         let urls = Urls {
             http: url(9000),
@@ -68,7 +77,12 @@ mod tests {
             lambda: url(9004),
             websocket: "ws://localhost:9005".to_owned(),
         };
-        message(&urls, Path::new(state), Duration::from_millis(812))
+        message(
+            &urls,
+            has_page,
+            Path::new(state),
+            Duration::from_millis(812),
+        )
     }
 
     #[test]
@@ -87,6 +101,15 @@ mod tests {
         ] {
             assert!(said.contains(row), "{row} is not in {said}");
         }
+    }
+
+    #[test]
+    fn the_page_comes_first_if_there_is_one() {
+        let page = "Open http://127.0.0.1:9000/ in a browser";
+        let with = said(".roost");
+        let place = |text: &str| with.find(text).expect(text);
+        assert!(place(page) < place("HTTP API"), "{with}");
+        assert!(!said_with(".roost", false).contains("browser"));
     }
 
     #[test]

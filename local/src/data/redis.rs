@@ -22,6 +22,13 @@ const START_LIMIT: Duration = Duration::from_secs(10);
 /// The time between the end of a Redis and the start of the next.
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
 
+/// How long an answer may take.
+const ANSWER_LIMIT: Duration = Duration::from_secs(1);
+/// The same for an answer that has to wait until every key is gone.
+const FLUSH_LIMIT: Duration = Duration::from_secs(10);
+/// Counts the keys and removes them, in one transaction, so that none comes in between.
+const EMPTY: &str = "MULTI\r\nDBSIZE\r\nFLUSHALL\r\nEXEC\r\nQUIT\r\n";
+
 /// A free port may be somebody else's by the time Redis opens it; then another one is tried.
 const ATTEMPTS: usize = 5;
 
@@ -57,6 +64,15 @@ impl Redis {
         let _ = self.stop.send(());
         let _ = self.supervisor.await;
     }
+}
+
+/// Removes every key of the Redis at this port, and gives how many there were.
+pub(crate) async fn flush(port: u16) -> std::io::Result<u64> {
+    let answer = ask(port, EMPTY, FLUSH_LIMIT).await?;
+    let (_, answers) = answer.split_once("*2\r\n:").unwrap_or_default();
+    let keys = answers.split_once("\r\n+OK\r\n");
+    let keys = keys.and_then(|(keys, _)| keys.parse().ok());
+    keys.ok_or_else(|| std::io::Error::other(format!("it answered {answer:?}")))
 }
 
 /// The port that Redis is to have: the configured one, which must be free, or any free one.
@@ -163,20 +179,25 @@ fn spawn(program: &Path, port: u16) -> Result<Child, StartError> {
 
 /// Whether the Redis at this port is ready and is the one that was started. Another one would answer as well.
 async fn answers(port: u16, process: Option<u32>) -> bool {
-    let ask = async {
-        let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
-        connection.write_all(b"INFO server\r\nQUIT\r\n").await?;
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).await?;
-        std::io::Result::Ok(answer)
-    };
-    let Ok(Ok(answer)) = tokio::time::timeout(Duration::from_secs(1), ask).await else {
+    let Ok(answer) = ask(port, "INFO server\r\nQUIT\r\n", ANSWER_LIMIT).await else {
         return false;
     };
     let told = answer
         .lines()
         .find_map(|line| line.strip_prefix("process_id:")?.trim().parse().ok());
     told.is_some() && told == process
+}
+
+/// What the Redis at this port answers to these commands, the last of which must be `QUIT`.
+async fn ask(port: u16, commands: &str, limit: Duration) -> std::io::Result<String> {
+    let ask = async {
+        let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+        connection.write_all(commands.as_bytes()).await?;
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).await?;
+        Ok(answer)
+    };
+    tokio::time::timeout(limit, ask).await?
 }
 
 fn find_program(name: &str) -> Option<PathBuf> {

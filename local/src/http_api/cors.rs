@@ -69,6 +69,11 @@ fn allow(cors: &Cors, origin: &HeaderValue, headers: &mut HeaderMap, is_prefligh
     }
 }
 
+/// Is this a page that is served on this machine?
+pub(super) fn is_local(origin: &str) -> bool {
+    LOCAL_ORIGINS.split(',').any(|known| fits(known, origin))
+}
+
 fn fits(known: &str, origin: &str) -> bool {
     match known.strip_suffix(ANY_PORT) {
         None => known == "*" || known == origin,
@@ -85,13 +90,12 @@ mod tests {
 
     #[test]
     fn every_page_of_this_machine_may_call_and_no_other() {
-        let may_call = |origin: &str| LOCAL_ORIGINS.split(',').any(|known| fits(known, origin));
         for origin in [
             "http://localhost",
             "http://localhost:5173",
             "http://127.0.0.1:3000",
         ] {
-            assert!(may_call(origin), "{origin}");
+            assert!(is_local(origin), "{origin}");
         }
         for origin in [
             "null",
@@ -102,7 +106,7 @@ mod tests {
             "http://localhost:*",
             "http://evil.example:5173",
         ] {
-            assert!(!may_call(origin), "{origin}");
+            assert!(!is_local(origin), "{origin}");
         }
     }
 

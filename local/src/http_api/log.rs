@@ -1,4 +1,4 @@
-//! One line in the terminal for every request that a client makes.
+//! One line in the terminal for every request that a client makes, and an event for every one that has a route.
 
 use std::time::Instant;
 
@@ -9,6 +9,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use serde_json::Value;
 
+use crate::events::{self, Event, milliseconds};
 use crate::output;
 
 /// What machines ask for: probes, tests and token checks.
@@ -22,6 +23,10 @@ const NOT_LOGGED: [&str; 4] = [
 /// Goes with a response and says whose token came with the request.
 #[derive(Clone)]
 pub(super) struct Caller(pub(super) String);
+
+/// Goes with a response and says which route of the template the request took: `GET /v1/users/{id}`.
+#[derive(Clone)]
+pub(super) struct RouteKey(pub(super) String);
 
 /// Goes with a response and says more about a refusal than its body does.
 #[derive(Clone)]
@@ -40,6 +45,8 @@ pub(super) async fn log(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let took = started.elapsed();
     let caller = response.extensions_mut().remove::<Caller>();
+    let caller = caller.map(|Caller(subject)| subject);
+    let route = response.extensions_mut().remove::<RouteKey>();
     let mut reason = response
         .extensions_mut()
         .remove::<Reason>()
@@ -53,12 +60,22 @@ pub(super) async fn log(request: Request, next: Next) -> Response {
         reason = detail(&body);
         response = Response::from_parts(parts, Body::from(body));
     }
+    let status = response.status().as_u16();
+    if let Some(RouteKey(route)) = route {
+        events::tell(|| Event::Request {
+            method: method.clone(),
+            route,
+            status,
+            ms: milliseconds(took),
+            caller: caller.clone(),
+        });
+    }
     output::tell(&output::Request {
         method,
         target,
-        status: response.status().as_u16(),
+        status,
         took,
-        caller: caller.map(|Caller(subject)| subject),
+        caller,
         reason,
     });
     response

@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use uuid::Uuid;
 
-use super::{Function, InvokeError, Lambda};
+use super::{Function, InvokeError, Lambda, Trigger};
 use crate::net::without_delay;
 use crate::output::{complain, say};
 
@@ -62,7 +62,8 @@ async fn invoke(
         .unwrap_or("RequestResponse")
     {
         "Event" => {
-            tokio::spawn(invoke_asynchronously(Arc::clone(function), payload));
+            let function = Arc::clone(function);
+            tokio::spawn(invoke_asynchronously(function, payload, Trigger::Invoke));
             (StatusCode::ACCEPTED, [request_id]).into_response()
         }
         "DryRun" => (StatusCode::NO_CONTENT, [request_id]).into_response(),
@@ -71,7 +72,7 @@ async fn invoke(
                 HeaderName::from_static("x-amz-executed-version"),
                 "$LATEST".to_owned(),
             );
-            match function.invoke(payload, None).await {
+            match function.invoke(payload, Trigger::Invoke, None).await {
                 Ok(answer) => ([request_id, version], answer).into_response(),
                 Err(error) => {
                     let failed = (
@@ -102,9 +103,13 @@ async fn unknown() -> Response {
 }
 
 /// An invocation that nobody waits for: tried again twice, then its event is gone.
-pub(crate) async fn invoke_asynchronously(function: Arc<Function>, payload: Bytes) {
+pub(crate) async fn invoke_asynchronously(
+    function: Arc<Function>,
+    payload: Bytes,
+    trigger: Trigger,
+) {
     for pause in ASYNC_RETRIES {
-        match function.invoke(payload.clone(), None).await {
+        match function.invoke(payload.clone(), trigger, None).await {
             Ok(_) => return,
             Err(error) => complain(
                 &function.binary,
@@ -113,7 +118,7 @@ pub(crate) async fn invoke_asynchronously(function: Arc<Function>, payload: Byte
         }
         tokio::time::sleep(pause).await;
     }
-    if let Err(error) = function.invoke(payload, None).await {
+    if let Err(error) = function.invoke(payload, trigger, None).await {
         complain(
             &function.binary,
             format!("failed on an asynchronous event for the last time: {error}"),

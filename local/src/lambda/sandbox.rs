@@ -42,12 +42,24 @@ impl Sandboxes {
     }
 
     pub(super) fn status(&self) -> Vec<SandboxStatus> {
-        let status = |sandbox: &Arc<Sandbox>| SandboxStatus {
-            function: sandbox.function.clone(),
-            pid: sandbox.pid,
-            busy: sandbox.busy.load(Ordering::Relaxed),
-        };
-        self.alive().values().map(status).collect()
+        let alive = self.alive();
+        alive.values().map(|sandbox| sandbox.status()).collect()
+    }
+
+    /// Ends one, a busy one if there is any, and waits until it is gone.
+    pub(super) async fn kill_one(&self, function: Option<&str>) -> Option<SandboxStatus> {
+        let victim = {
+            let alive = self.alive();
+            let fitting = alive.values().filter(|sandbox| {
+                function.is_none_or(|name| sandbox.function == name) && sandbox.is_alive()
+            });
+            // Of equals, the last one: the one that was started last.
+            fitting.max_by_key(|sandbox| sandbox.is_busy()).cloned()
+        }?;
+        let status = victim.status();
+        victim.kill.notify_one();
+        victim.ended().await;
+        Some(status)
     }
 
     pub(super) async fn stop(&self) {
@@ -187,6 +199,18 @@ pub(super) struct Sandbox {
 }
 
 impl Sandbox {
+    fn status(&self) -> SandboxStatus {
+        SandboxStatus {
+            function: self.function.clone(),
+            pid: self.pid,
+            busy: self.is_busy(),
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.busy.load(Ordering::Relaxed)
+    }
+
     /// Gives the process one event and waits for its answer, its end or the timeout. [`InvokeError::Init`] says that
     /// the process never took the event.
     pub(super) async fn run(

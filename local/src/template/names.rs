@@ -20,9 +20,14 @@ pub(super) fn kebab_case(camel_case: &str) -> String {
     words(camel_case).join("-").to_lowercase()
 }
 
+/// `CelebrityThreshold` is shown as `celebrity_threshold`.
+pub(super) fn snake_case(camel_case: &str) -> String {
+    words(camel_case).join("_").to_lowercase()
+}
+
 /// `CelebrityThreshold` is set by `CELEBRITY_THRESHOLD`.
 pub(super) fn screaming_snake_case(camel_case: &str) -> String {
-    words(camel_case).join("_").to_uppercase()
+    snake_case(camel_case).to_uppercase()
 }
 
 #[cfg(test)]
@@ -32,6 +37,7 @@ mod tests {
     #[test]
     fn names_are_translated() {
         assert_eq!(kebab_case("GetUserByHandle"), "get-user-by-handle");
+        assert_eq!(snake_case("FanOutPageSize"), "fan_out_page_size");
         assert_eq!(screaming_snake_case("TimelineTtlDays"), "TIMELINE_TTL_DAYS");
         assert_eq!(screaming_snake_case("RedisURL"), "REDIS_URL");
     }

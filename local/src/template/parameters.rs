@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Number, Value};
 
 use super::intrinsics::{Unresolved, plain};
-use super::names::screaming_snake_case;
+use super::names::{screaming_snake_case, snake_case};
 use super::properties::{Known, Properties, mistake};
 
 const PARAMETER: Known = Known {
@@ -41,6 +41,19 @@ pub(super) fn values(
             Ok((name.clone(), value(set, &variable, &declaration)?))
         })
         .collect()
+}
+
+/// The values under their names in snake case, and numbers as numbers, also if they come as text from the environment.
+pub(super) fn shown(document: &Value, values: &BTreeMap<String, Value>) -> Map<String, Value> {
+    let shown = values.iter().map(|(name, value)| {
+        let is_number = document["Parameters"][name]["Type"] == "Number";
+        let number = is_number.then(|| plain(value).parse::<Number>().ok());
+        let value = number
+            .flatten()
+            .map_or_else(|| value.clone(), Value::Number);
+        (snake_case(name), value)
+    });
+    shown.collect()
 }
 
 fn value(

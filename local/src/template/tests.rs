@@ -82,6 +82,8 @@ fn a_function_has_the_globals_its_own_settings_and_parameters_from_the_environme
     assert_eq!(function.log_level.as_deref(), Some("DEBUG"));
     assert_eq!(function.reserved_concurrency, None, "it has no value here");
     assert_eq!(function.environment["THRESHOLD"], "50");
+    assert_eq!(stack.parameters["celebrity_threshold"], 50);
+    assert_eq!(stack.parameters["redis_url"], "redis://local");
     assert_eq!(function.environment["TABLE"], "roost-Tweets");
     assert_eq!(
         (

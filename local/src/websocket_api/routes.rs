@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::event::Event;
 use super::{CONNECT, DISCONNECT};
-use crate::lambda::{Function, InvokeError, Lambda};
+use crate::lambda::{Function, InvokeError, Lambda, Trigger};
 use crate::output::complain;
 use crate::template::WebSocketApi;
 
@@ -109,7 +109,8 @@ pub(super) async fn run(
 ) -> Result<Value, Failure> {
     let payload = Bytes::from(event.value.to_string());
     // The limit counts for the wait for a sandbox too, and who is not waited for any more leaves the queue.
-    let answer = tokio::time::timeout(limit, function.invoke(payload, Some(limit))).await;
+    let invocation = function.invoke(payload, Trigger::WebSocket, Some(limit));
+    let answer = tokio::time::timeout(limit, invocation).await;
     let failure = match answer {
         Ok(Ok(answer)) => match serde_json::from_slice(&answer) {
             Ok(answer) => return Ok(answer),

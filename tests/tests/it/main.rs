@@ -11,6 +11,7 @@ mod contract;
 mod counts;
 mod deletion;
 mod deployment;
+mod dev;
 mod events;
 mod explanations;
 mod failovers;

@@ -179,7 +179,7 @@ async fn an_unknown_route_is_not_found() {
     let ada = roost.sign_up("ada").await;
 
     for path in [
-        "/",
+        "/nothing",
         "/v1",
         "/v1/nothing",
         "/v1/users/1/nothing",
