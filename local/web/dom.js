@@ -1,26 +1,21 @@
-// Making elements and words. Data become text nodes or checked attributes, never markup, so nothing that somebody wrote can
-// run here. What a view looks like stands in the templates of index.html; `make` copies one.
+// Making elements. What a view looks like, and every longer sentence, stands in index.html. Data become text nodes or checked
+// attributes, never markup, so nothing that somebody wrote can run here.
 
 export const $ = (selector, root = document) => root.querySelector(selector);
 
-function fill(element, props, children) {
-  for (const [name, value] of Object.entries(props ?? {})) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value != null) element.setAttribute(name, value);
+/** h("a", { href: "#/", onclick }, "text", element); "svg:g" is a part of a picture. */
+export function h(tag, props = {}, ...children) {
+  const [name, space] = tag.split(":").reverse();
+  const element = space ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  for (const [key, value] of Object.entries(props)) {
+    if (key.startsWith("on")) element[key] = value;
+    else element.setAttribute(key, value);
   }
-  element.append(...children.flat().filter((child) => child != null && child !== false));
+  element.append(...children.filter(Boolean));
   return element;
 }
 
-/** h("a", { href: "#/" }, "text", element) */
-export const h = (tag, props, ...children) => fill(document.createElement(tag), props, children);
-
-export const svg = (tag, props, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
-
-export const icon = (name) => svg("svg", { class: "icon", "aria-hidden": "true" }, svg("use", { href: `#i-${name}` }));
-
-/** A copy of the template #t-name: its element as `root`, and everything in it that has a data-part by that name. */
+/** A copy of the template #t-name: its element as `root`, and what has a data-part in it by that name. */
 export function make(name) {
   const root = $(`#t-${name}`).content.firstElementChild.cloneNode(true);
   const parts = { root };
@@ -28,59 +23,51 @@ export function make(name) {
   return parts;
 }
 
-/** Only https, whatever an answer says; anything else is left out. */
-export function httpsUrl(text) {
-  try {
-    const url = new URL(text);
-    return url.protocol === "https:" ? url.href : undefined;
-  } catch {
-    return undefined;
-  }
+/** The sentence of that name in index.html, with the values put in. */
+export const words = (name, values) =>
+  $(`[data-words="${name}"]`, $("#words").content)?.textContent.replace(/{(\w+)}/g, (_, key) => values?.[key] ?? "");
+
+/** Only https, and no name that is reserved for examples (RFC 2606): there is nothing behind it. */
+export function safeUrl(text) {
+  const url = URL.canParse(text) && new URL(text);
+  return url && url.protocol === "https:" && !/\b(example(\.(com|net|org))?|invalid)$/.test(url.hostname) && url.href;
 }
 
 export function avatar(user) {
-  const circle = h("span", { class: "avatar", "aria-hidden": "true" }, [...(user?.name ?? "?")][0].toUpperCase());
-  // Everybody has a colour of their own.
-  circle.style.setProperty("--hue", Number(BigInt(user?.id ?? 0) % 359n));
-  const url = user?.avatar_url && httpsUrl(user.avatar_url);
-  if (url) circle.append(h("img", { src: url, alt: "", loading: "lazy", referrerpolicy: "no-referrer", onerror: (event) => event.target.remove() }));
-  return circle;
+  const face = h("span", { class: "avatar", "aria-hidden": "true" }, [...user.name][0].toUpperCase());
+  face.style.setProperty("--hue", Number(BigInt(user.id) % 359n));
+  const src = safeUrl(user.avatar_url);
+  if (src) face.append(h("img", { src, alt: "", loading: "lazy", referrerpolicy: "no-referrer", onerror: (event) => event.target.remove() }));
+  return face;
 }
 
-export const badge = (user) =>
-  user?.is_celebrity && h("span", { class: "badge", role: "img", "aria-label": "Celebrity", title: "Celebrity: pulled when followers read" }, icon("star"));
+export const badge = (user) => (user.is_celebrity ? make("badge").root : "");
 
-export const number = (value) => Intl.NumberFormat("en", { notation: value < 10_000 ? "standard" : "compact" }).format(value);
+export const number = (value) => value.toLocaleString("en");
 
 /** "1 tweet", "2 tweets" */
 export const many = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 
 export function when(text) {
   const date = new Date(text);
-  const seconds = (Date.now() - date) / 1000;
-  const ago =
-    seconds < 60 ? "now"
-    : seconds < 3600 ? `${Math.floor(seconds / 60)} min`
-    : seconds < 86400 ? `${Math.floor(seconds / 3600)} h`
-    : date.toLocaleDateString("en", { day: "numeric", month: "short" });
-  return h("time", { datetime: text, title: date.toLocaleString("en") }, ago);
+  const minutes = Math.floor((Date.now() - date) / 60_000);
+  const ago = minutes < 1 ? "now" : minutes < 60 ? `${minutes} min` : minutes < 1440 ? `${Math.floor(minutes / 60)} h` : undefined;
+  return h("time", { datetime: text, title: date.toLocaleString("en") }, ago ?? date.toLocaleDateString("en", { day: "numeric", month: "short" }));
 }
 
-let clear;
+let fading;
 
 function show(region, text) {
-  clearTimeout(clear);
-  for (const other of ["#status", "#alert"]) $(other).textContent = "";
-  $(region).textContent = text;
-  clear = setTimeout(() => ($(region).textContent = ""), 8000);
+  clearTimeout(fading);
+  for (const id of ["#status", "#alert"]) $(id).textContent = id === region ? text : "";
+  fading = setTimeout(() => ($(region).textContent = ""), 8000);
 }
 
 /** Says what happened, for eyes and for screen readers. */
 export const say = (text) => show("#status", text);
 
 /** The same for what went wrong. */
-export const complain = (problem) => show("#alert", problem?.words ?? String(problem));
+export const complain = (problem) => show("#alert", problem.message);
 
-/** Events between the views: "tweet" (somebody's reaction changed one), "people" (a follow, a mute, a block). */
-export const bus = new EventTarget();
-export const tell = (type, detail) => bus.dispatchEvent(new CustomEvent(type, { detail }));
+/** What the home timeline, which stays while one looks at other views, wants to know of them. */
+export const watch = { tweet() {}, people() {} };

@@ -1,6 +1,6 @@
 // "n new tweets": by WebSocket, and by asking every 30 seconds while there is none (docs/CLIENTS.md, "Live"). A connection
-// ends whenever it likes. The next one begins with what this page has seen, so the server counts from there and no tweet
-// falls into the hole between them.
+// ends whenever it likes. The next one begins with what this page has, so the server counts from there and no tweet falls
+// into the hole between them.
 
 import { call, get } from "./api.js";
 
@@ -12,34 +12,29 @@ export class Live {
   newestId = "1";
   fresh = 0;
   failures = 0;
+  ended = new AbortController();
 
-  /** Calls show(count, capped) when something is new above newestId, and state("live" | "polling" | "offline"). */
+  /** Calls show(count, capped) when something is new, and state("live", "polling" or "offline"). */
   constructor(show, state) {
     Object.assign(this, { show, state });
     this.timers = [setInterval(() => this.say({ type: "ping" }), PING_MS), setInterval(() => this.poll(), POLL_MS)];
-    this.online = () => {
+    const { signal } = this.ended;
+    addEventListener("online", () => {
       this.failures = 0;
       this.connect();
       this.poll();
-    };
+    }, { signal });
     // A socket may not notice for minutes that the network is gone.
-    this.offline = () => {
-      this.socket?.close();
-      this.state("offline");
-    };
-    addEventListener("online", this.online);
-    addEventListener("offline", this.offline);
+    addEventListener("offline", () => (this.socket?.close(), state("offline")), { signal });
     this.connect();
   }
 
   async connect() {
     clearTimeout(this.later);
-    if (this.stopped || this.connecting || this.isOpen()) return;
-    if (!navigator.onLine) return this.state("offline");
+    if (this.ended.signal.aborted || this.connecting || this.isOpen()) return;
     this.connecting = true;
     try {
       const { url } = await call("POST", "/v1/live", { quiet: true });
-      if (this.stopped) return;
       const socket = (this.socket = new WebSocket(url));
       socket.onopen = () => {
         this.failures = 0;
@@ -57,18 +52,16 @@ export class Live {
   // After a time that is random and grows, so that many pages do not come back at once.
   connectLater() {
     this.connecting = false;
-    if (this.stopped) return;
     this.state(navigator.onLine ? "polling" : "offline");
     const most = Math.min(MOST_SECONDS, 2 ** ++this.failures);
-    clearTimeout(this.later);
     this.later = setTimeout(() => this.connect(), 200 + Math.random() * most * 1000);
   }
 
   /** Say this after each load: what was new is on the page. */
-  loaded(newestId) {
-    this.newestId = newestId ?? "1";
+  loaded(newestId = "1") {
+    this.newestId = newestId;
     this.fresh = 0;
-    this.say({ type: "seen", newest_id: this.newestId });
+    this.say({ type: "seen", newest_id: newestId });
   }
 
   hear(message) {
@@ -81,9 +74,9 @@ export class Live {
   async poll() {
     if (this.isOpen() || !navigator.onLine) return;
     const since = this.newestId;
-    const news = await get(`/v1/home_timeline/new?since_id=${since}`, { quiet: true }).catch(() => undefined);
+    const news = await get(`/v1/home_timeline/new?since_id=${since}`, { quiet: true }).catch(() => ({}));
     // Meanwhile there may have been a load, or a connection, which tells by itself.
-    if (news?.count && since === this.newestId && !this.isOpen()) this.show((this.fresh = news.count), news.capped);
+    if (news.count && since === this.newestId && !this.isOpen()) this.show((this.fresh = news.count), news.capped);
   }
 
   isOpen() {
@@ -95,11 +88,9 @@ export class Live {
   }
 
   stop() {
-    this.stopped = true;
+    this.ended.abort();
     this.timers.forEach(clearInterval);
     clearTimeout(this.later);
-    removeEventListener("online", this.online);
-    removeEventListener("offline", this.offline);
     this.socket?.close();
   }
 }

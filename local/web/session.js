@@ -2,174 +2,139 @@
 // chosen from a list. With one, signing in is the authorization code flow with PKCE (RFC 7636). The token stays in this tab's
 // sessionStorage and is never part of a URL.
 
-import { access, call, config, get, Problem } from "./api.js";
-import { avatar, badge, complain, h, make, many } from "./dom.js";
+import { access, call, config, get } from "./api.js";
+import { avatar, badge, complain, h, make, many, words } from "./dom.js";
 
-const KEY = "roost";
+const TOKEN = "roost";
 const FLOW = "roost-sign-in";
-const SHOWN = 24;
-const oidc = config.oidc?.issuer ? config.oidc : undefined;
+const oidc = config.oidc?.issuer && config.oidc;
 
-export const session = { me: undefined };
-let saved = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
+export const session = {};
+let saved = JSON.parse(sessionStorage.getItem(TOKEN));
 
 function save(value) {
   saved = value;
   access.token = value?.token;
-  if (value) sessionStorage.setItem(KEY, JSON.stringify(value));
-  else sessionStorage.removeItem(KEY);
+  sessionStorage.setItem(TOKEN, JSON.stringify(value));
 }
 
 /** A token of the local issuer. */
 export const localToken = async (sub) => (await call("POST", "/dev/token", { body: { sub } })).access_token;
 
 access.renew = async () => {
-  if (saved?.sub) save({ sub: saved.sub, token: await localToken(saved.sub) });
-  else if (saved?.refresh) await exchange({ grant_type: "refresh_token", refresh_token: saved.refresh }).catch(signOut);
-  else signOut();
-  return Boolean(saved);
+  if (saved?.sub) save({ ...saved, token: await localToken(saved.sub) });
+  return saved?.sub;
 };
 
-export function signOut() {
+export const signOut = (access.end = () => {
   save(null);
   session.me = undefined;
   location.hash = "#/signin";
-}
-access.end = signOut;
+});
 
-/** Finds out who is signed in; `false` if nobody is, `"new"` if they have no profile yet. */
+/** Finds out who is signed in. True if they still have to choose a handle. */
 export async function resume() {
-  await finishOidc();
-  if (!saved) return false;
-  access.token = saved.token;
+  await finishOidc().catch(complain);
+  access.token = saved?.token;
   try {
-    session.me = await get("/v1/users/me");
-    return true;
+    session.me = saved ? await get("/v1/users/me") : undefined;
   } catch (problem) {
-    if (problem.type === "no-profile") return "new";
-    throw problem;
+    if (problem.type === "no-profile") return true;
+    if (problem.status !== 401) throw problem;
   }
 }
-
-// ---- OIDC
 
 const base64url = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
 const here = () => location.origin + location.pathname;
 
-async function provider() {
-  const answer = await fetch(`${oidc.issuer.replace(/\/$/, "")}/.well-known/openid-configuration`).catch(() => undefined);
-  if (!answer?.ok) throw "The sign-in service does not answer.";
+async function ask(url, options) {
+  const answer = await fetch(url, options).catch(() => ({}));
+  if (!answer.ok) throw new Error(words("no-sign-in"));
   return answer.json();
 }
 
+const provider = () => ask(`${oidc.issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+
 async function startOidc() {
-  const { authorization_endpoint: endpoint } = await provider();
-  const flow = { state: random(), verifier: random() };
-  sessionStorage.setItem(FLOW, JSON.stringify(flow));
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(flow.verifier));
-  const url = new URL(endpoint);
-  url.search = new URLSearchParams({
-    response_type: "code",
-    client_id: oidc.client_id,
-    redirect_uri: here(),
-    scope: oidc.scope ?? "openid",
-    state: flow.state,
-    code_challenge: base64url(digest),
-    code_challenge_method: "S256",
-  });
+  const url = new URL((await provider()).authorization_endpoint);
+  const [state, verifier] = [random(), random()];
+  sessionStorage.setItem(FLOW, JSON.stringify({ state, verifier }));
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier));
+  const { client_id, scope = "openid" } = oidc;
+  const fields = { response_type: "code", client_id, redirect_uri: here(), scope, state, code_challenge: base64url(digest), code_challenge_method: "S256" };
+  for (const [name, value] of Object.entries(fields)) url.searchParams.set(name, value);
   location.assign(url);
 }
 
 async function finishOidc() {
   const answer = new URLSearchParams(location.search);
-  if (!oidc || !(answer.has("code") || answer.has("error"))) return;
-  const flow = JSON.parse(sessionStorage.getItem(FLOW) ?? "null");
+  if (!oidc || !(answer.has("state") || answer.has("error"))) return;
+  const flow = JSON.parse(sessionStorage.getItem(FLOW));
   sessionStorage.removeItem(FLOW);
   // The code is good once: it must not stay in the address, or in the history.
   history.replaceState(null, "", `${location.pathname}#/`);
   // A code that this tab did not ask for is somebody else's.
-  if (answer.has("error") || answer.get("state") !== flow?.state) return complain("Signing in did not work. Try again.");
-  await exchange({ grant_type: "authorization_code", code: answer.get("code"), redirect_uri: here(), code_verifier: flow.verifier }).catch(complain);
+  if (!answer.has("code") || answer.get("state") !== flow?.state) throw new Error(words("no-sign-in"));
+  const fields = { grant_type: "authorization_code", code: answer.get("code"), client_id: oidc.client_id, redirect_uri: here(), code_verifier: flow.verifier };
+  const { access_token: token } = await ask((await provider()).token_endpoint, { method: "POST", body: new URLSearchParams(fields) });
+  save({ token });
 }
 
-async function exchange(fields) {
-  const { token_endpoint: endpoint } = await provider();
-  const answer = await fetch(endpoint, { method: "POST", body: new URLSearchParams({ client_id: oidc.client_id, ...fields }) });
-  if (!answer.ok) throw "The sign-in service refused.";
-  const said = await answer.json();
-  save({ token: said.access_token, refresh: said.refresh_token ?? saved?.refresh });
-}
+/** The local cloud's people, the most followed first. */
+export const demoPeople = async () => (await get("/dev/people?limit=200")).data;
 
-// ---- Views
-
-/** The local cloud's people, the most followed first; undefined on a deployment. */
-export const demoPeople = async () => {
-  const { data } = await get("/dev/people?limit=200", { quiet: true });
-  return data;
-};
-
+/** `enter` goes on as soon as there is a token. */
 export function signInView(enter) {
-  const { root, form, handle, list, hint, oidc: other } = make("signin");
+  const { root, form, handle, list, hint, away } = make("signin");
   form.hidden = list.hidden = Boolean(oidc);
-  other.hidden = !oidc;
-  other.addEventListener("click", () => startOidc().catch(complain));
+  away.hidden = !oidc;
+  away.onclick = () => startOidc().catch(complain);
   if (oidc) {
-    hint.textContent = "You are sent to the sign-in page of this deployment, and back.";
+    hint.textContent = words("away");
     return root;
   }
-
   let people = [];
+  const wanted = () => handle.value.trim().replace(/^@/, "").toLowerCase();
   async function as(sub) {
     try {
       save({ sub, token: await localToken(sub) });
       await enter();
     } catch (problem) {
-      save(null);
-      complain(problem instanceof Problem ? problem : "Signing in did not work.");
+      complain(problem);
     }
   }
-  const wanted = () => handle.value.trim().replace(/^@/, "");
-  function show() {
-    const start = wanted().toLowerCase();
-    const found = people.filter((person) => `${person.handle} ${person.name}`.toLowerCase().includes(start));
-    list.replaceChildren(...found.slice(0, SHOWN).map((person) =>
-      h("li", {}, h("button", { type: "button", class: "person", "aria-label": `Sign in as @${person.handle}`, onclick: () => as(person.sub) },
-        avatar(person),
-        h("span", { class: "grow" }, h("b", {}, person.name, badge(person)), h("small", {}, `@${person.handle}`)),
-        h("small", {}, many(person.follower_count, "follower"))))));
-  }
-  handle.addEventListener("input", show);
-  form.addEventListener("submit", (event) => {
+  const row = (person) => {
+    const button = h("button", { type: "button", class: "person", "aria-label": `Sign in as @${person.handle}`, onclick: () => as(person.sub) }, avatar(person));
+    button.append(h("span", { class: "grow" }, h("b", {}, person.name, badge(person)), h("small", {}, `@${person.handle}`)), h("small", {}, many(person.follower_count, "follower")));
+    return h("li", {}, button);
+  };
+  const show = () => list.replaceChildren(...people.filter(({ handle, name }) => `${handle} ${name}`.toLowerCase().includes(wanted())).slice(0, 24).map(row));
+  handle.oninput = show;
+  form.onsubmit = (event) => {
     event.preventDefault();
-    const known = people.find((person) => person.handle.toLowerCase() === wanted().toLowerCase());
-    if (wanted()) as(known?.sub ?? wanted());
+    if (wanted()) as(people.find((person) => person.handle.toLowerCase() === wanted())?.sub ?? handle.value.trim().replace(/^@/, ""));
+  };
+  demoPeople().catch(() => []).then((found) => {
+    people = found;
+    hint.textContent = words(found.length ? "choose" : "nobody");
+    show();
   });
-  demoPeople().then(
-    (found) => {
-      people = found;
-      hint.textContent = found.length
-        ? "Choose somebody, or type a handle. A new one makes a new person."
-        : "Nobody is here yet. Run make seed in a second terminal and load this page again, or type a handle to be the first.";
-      show();
-    },
-    () => (hint.textContent = "Type a handle. A new one makes a new person."),
-  );
   return root;
 }
 
 export function signUpView(enter) {
   const { root, form, handle, name, error } = make("signup");
-  handle.value = (saved?.sub ?? "").replace(/\W/g, "_").slice(0, 15);
-  form.addEventListener("submit", async (event) => {
+  handle.value = saved?.sub?.replace(/\W/g, "_").slice(0, 15) ?? "";
+  form.onsubmit = async (event) => {
     event.preventDefault();
     error.textContent = "";
     try {
       await call("POST", "/v1/users", { body: { handle: handle.value.trim(), name: name.value.trim() } });
       await enter();
     } catch (problem) {
-      error.textContent = problem.words ?? String(problem);
+      error.textContent = problem.message;
     }
-  });
+  };
   return root;
 }

@@ -3,32 +3,19 @@
 
 import { call, placeOf } from "./api.js";
 import { composer } from "./compose.js";
-import { avatar, badge, complain, h, httpsUrl, icon, number, say, tell, when } from "./dom.js";
+import { avatar, badge, complain, h, make, number, safeUrl, say, watch, when, words } from "./dom.js";
 import { session } from "./session.js";
 
-let made = 0;
-
-const VIA = {
-  pushed: "delivered to your list when it was posted",
-  pulled: "read from the celebrity’s feed when you loaded this page",
-  backfilled: "came with your follow",
-  rebuilt: "your list was made anew from the tables",
-  deep: "read from the tables, below what the cache keeps",
-  reposted: "somebody whom you follow reposted it",
-  activity: "people whom you follow did something with it",
-};
-
-/** A button that is on or off, and asks the API for what it shows. */
-export function toggle({ on, paint, change, done }) {
+/** Makes a button of two states that asks the API for what it shows. Returns how to set it from outside. */
+export function toggle(button, on, paint, change) {
   let has = on;
   let wants = on;
   let busy = false;
-  const button = h("button", { type: "button" });
   const show = () => {
-    button.setAttribute("aria-pressed", String(wants));
-    paint(button, wants);
+    button.setAttribute("aria-pressed", wants);
+    paint(wants);
   };
-  button.addEventListener("click", async () => {
+  button.onclick = async () => {
     wants = !wants;
     show();
     if (busy) return;
@@ -39,192 +26,166 @@ export function toggle({ on, paint, change, done }) {
         await change(next);
         has = next;
       }
-      done?.(has);
     } catch (problem) {
       wants = has;
-      show();
       complain(problem);
-    } finally {
-      busy = false;
     }
-  });
-  button.set = (value) => {
-    if (!busy) has = wants = value;
+    busy = false;
     show();
   };
   show();
-  return button;
+  return (value) => {
+    if (!busy) has = wants = value;
+    show();
+  };
 }
 
-const link = (user) => h("a", { href: `#/u/${user.handle}` }, user.name);
-
-/** "Ada, Bo and 2 others liked" */
-function contextLine(tweet, people) {
-  const { reason, reposted_by: by } = tweet;
-  if (by) return [icon("repost"), h("span", {}, person(people, by.user_id), " reposted")];
-  if (reason?.type === "missed") return [icon("star"), h("span", {}, "You may have missed this")];
-  if (!reason) return undefined;
-  const names = reason.user_ids.map((id) => person(people, id));
-  if (reason.others) names.push(`${reason.others} other${reason.others > 1 ? "s" : ""}`);
-  const listed = names.flatMap((name, index) => (index ? [index === names.length - 1 ? " and " : ", ", name] : [name]));
-  return [icon({ liked: "like", replied: "reply", reposted: "repost" }[reason.type]), h("span", {}, listed, ` ${reason.type}`)];
+function picture({ type, url, alt }) {
+  // One that cannot be loaded says what it would have shown, and takes as much place.
+  const instead = () => h("span", { class: "instead" }, alt ?? `A ${type}`);
+  const src = safeUrl(url);
+  if (!src) return instead();
+  const onerror = (event) => event.target.replaceWith(instead());
+  return type === "video"
+    ? h("video", { src, controls: "", preload: "none", "aria-label": alt ?? "Video", onerror })
+    : h("img", { src, alt: alt ?? "Picture without a description", loading: "lazy", referrerpolicy: "no-referrer", onerror });
 }
 
-function person(people, id) {
-  if (id === session.me?.id) return "You";
-  const user = people.get(id);
-  return user ? link(user) : "Somebody";
-}
-
-function mediaGrid(media) {
-  const shown = media.map(({ type, url, alt }) => {
-    const safe = httpsUrl(url);
-    if (!safe) return undefined;
-    // One that cannot be loaded says what it would have shown; its place stays as large.
-    const failed = (event) => event.target.replaceWith(h("span", { class: "failed" }, alt ?? `This ${type} cannot be shown`));
-    return type === "video"
-      ? h("video", { src: safe, controls: true, preload: "none", "aria-label": alt ?? "Video", onerror: failed })
-      : h("img", { src: safe, alt: alt ?? "Picture without a description", loading: "lazy", referrerpolicy: "no-referrer", onerror: failed });
-  });
-  return h("div", { class: "pictures" }, shown);
-}
-
-export function explanation(tweet) {
-  const { via: path, visible_after_ms: late, score } = tweet.explain;
-  const via = tweet.reposted_by && path !== "activity" ? `reposted, ${path}` : path;
-  const part = (name) => h("span", { class: "part" }, `${name} ${score[name].toFixed(2)}`, h("meter", { min: 0, max: 1, value: score[name], "aria-label": name }));
-  return h("div", { class: "explain" },
-    h("p", {}, h("span", { class: `via ${path}`, "data-via": path }, via), " ", VIA[path], late != null && `; everybody had it ${number(late)} ms after it was posted`),
-    score && h("p", { class: "score" }, h("b", {}, `score ${score.total.toFixed(3)}`), ["recency", "engagement", "affinity", "content"].map(part)));
-}
-
-/**
- * The card's element. `card.update(changes)` paints what a reaction elsewhere has changed. `removed(why)` is called when the
- * tweet should leave the list.
- */
-export function tweetCard(tweet, people, { main = false, removed = () => {} } = {}) {
+/** `replied(tweet)` and `removed()` are called after the API did it. */
+export function tweetCard(tweet, people, { replied, removed } = {}) {
+  const card = make("tweet");
+  const { root, body } = card;
   const author = people.get(tweet.author_id) ?? { id: tweet.author_id, handle: "", name: "Somebody" };
-  const id = `t${++made}`;
   const path = `/v1/tweets/${tweet.id}`;
-  const mine = tweet.author_id === session.me?.id;
-
-  const reaction = (name, word, field, counted) =>
-    toggle({
-      on: tweet[field],
-      paint(button, on) {
-        const count = tweet[counted] + (on ? 1 : 0) - (tweet[field] ? 1 : 0);
-        button.className = `act ${name}`;
-        button.setAttribute("aria-label", `${word}, ${count}`);
-        button.title = word;
-        button.replaceChildren(icon(name), count ? number(count) : "");
-      },
-      change: (on) => call(on ? "PUT" : "DELETE", `${path}/${name}`),
-      done(on) {
-        tweet[counted] += (on ? 1 : 0) - (tweet[field] ? 1 : 0);
-        tweet[field] = on;
-        tell("tweet", { id: tweet.id, [field]: on, [counted]: tweet[counted] });
-      },
-    });
-  const like = reaction("like", "Like", "liked", "like_count");
-  const repost = reaction("repost", "Repost", "reposted", "repost_count");
-
-  const reply = h("button", { type: "button", class: "act", title: "Reply", onclick: () => openReply() });
-  const paintReply = () => {
-    reply.setAttribute("aria-label", `Reply, ${tweet.reply_count}`);
-    reply.replaceChildren(icon("reply"), tweet.reply_count ? number(tweet.reply_count) : "");
+  const link = (id) => {
+    const user = people.get(id);
+    return id === session.me.id ? "You" : user ? h("a", { href: `#/u/${user.handle}` }, user.name) : "Somebody";
   };
-  paintReply();
 
-  const hide = h("button", { type: "button", class: "act", "aria-label": "Hide", title: "Hide", onclick: onHide }, icon("hide"));
-  const remove = mine && h("button", { type: "button", class: "act", "aria-label": "Delete", title: "Delete", onclick: onDelete, onblur: calm }, icon("delete"));
+  root.dataset.tweetId = tweet.id;
+  root.dataset.position = placeOf(tweet);
+  root.setAttribute("aria-label", author.name);
+  card.face.replaceWith(avatar(author));
+  card.name.textContent = author.name;
+  card.name.href = `#/u/${author.handle}`;
+  card.name.after(badge(author));
+  card.handle.textContent = `@${author.handle}`;
+  card.when.href = `#/t/${tweet.id}`;
+  card.when.append(when(tweet.created_at));
+  card.text.textContent = tweet.text;
+  card.pictures.hidden = !tweet.media;
+  card.pictures.append(...(tweet.media ?? []).map(picture));
+  if (tweet.in_reply_to) {
+    card.above.hidden = false;
+    card.above.firstElementChild.href = `#/t/${tweet.in_reply_to.tweet_id}`;
+  }
+  because(tweet.reposted_by ? { type: "reposted", user_ids: [tweet.reposted_by.user_id] } : tweet.reason);
+  if (tweet.explain) explain(tweet.explain);
 
-  const context = contextLine(tweet, people);
-  const body = h("div", { class: "body" },
-    context && h("p", { class: "context" }, context),
-    h("p", { class: "who" },
-      h("a", { href: `#/u/${author.handle}`, id, class: "name" }, author.name), badge(author),
-      h("span", { class: "quiet handle" }, `@${author.handle}`),
-      h("a", { href: `#/t/${tweet.id}`, class: "quiet when", "aria-label": `Posted ${new Date(tweet.created_at).toLocaleString("en")}` }, when(tweet.created_at))),
-    tweet.in_reply_to && h("p", { class: "context" }, h("a", { href: `#/t/${tweet.in_reply_to.tweet_id}` }, tweet.in_reply_to.author_id === tweet.author_id ? "Goes on with a thread" : "A reply")),
-    h("p", { class: "text", dir: "auto" }, tweet.text),
-    tweet.media && mediaGrid(tweet.media),
-    tweet.explain && explanation(tweet),
-    h("div", { class: "acts" }, reply, repost, like, hide, remove));
+  /** "Ada, Bo and 2 others liked" */
+  function because(reason) {
+    if (!reason) return;
+    const { type, user_ids: ids = [], others } = reason;
+    const names = ids.map(link);
+    if (others) names.push(`${others} more`);
+    names.forEach((name, index) => card.why.append(index === 0 ? "" : index === names.length - 1 ? " and " : ", ", name));
+    card.why.append(` ${words(type) ?? type}`);
+    card.why.hidden = false;
+  }
 
-  const card = h("article", { class: main ? "tweet main" : "tweet", tabindex: "0", "aria-labelledby": id, "data-tweet-id": tweet.id, "data-position": placeOf(tweet) }, avatar(author), body);
-  card.tweet = tweet;
-  card.update = (changes) => {
+  function explain({ via, visible_after_ms: late, score }) {
+    card.how.hidden = false;
+    card.via.dataset.via = via;
+    card.via.textContent = tweet.reposted_by ? `reposted, ${via}` : via;
+    card.via.after(` ${words(via)}${late == null ? "" : words("late", { ms: number(late) })}`);
+    if (!score) return;
+    card.score.hidden = false;
+    for (const meter of card.score.querySelectorAll("meter")) {
+      meter.value = score[meter.dataset.of];
+      meter.after(meter.value.toFixed(2));
+    }
+    card.total.textContent = score.total.toFixed(3);
+  }
+
+  // ---- Reactions
+
+  function reaction(name, word, field, counted) {
+    const button = card[name];
+    return toggle(button, tweet[field], (on) => {
+      const count = tweet[counted] + on - tweet[field];
+      button.setAttribute("aria-label", `${word}, ${count}`);
+      button.lastElementChild.textContent = count ? number(count) : "";
+    }, async (on) => {
+      await call(on ? "PUT" : "DELETE", `${path}/${name}`);
+      tweet[counted] += on - tweet[field];
+      tweet[field] = on;
+      watch.tweet(tweet.id, { [field]: on, [counted]: tweet[counted] });
+    });
+  }
+  const setLike = reaction("like", "Like", "liked", "like_count");
+  const setRepost = reaction("repost", "Repost", "reposted", "repost_count");
+  function countReplies() {
+    card.reply.setAttribute("aria-label", `Reply, ${tweet.reply_count}`);
+    card.reply.lastElementChild.textContent = tweet.reply_count || "";
+  }
+  countReplies();
+
+  root.tweet = tweet;
+  root.update = (changes) => {
     Object.assign(tweet, changes);
-    like.set(tweet.liked);
-    repost.set(tweet.reposted);
-    paintReply();
+    setLike(tweet.liked);
+    setRepost(tweet.reposted);
+    countReplies();
   };
 
-  function openReply() {
-    const open = body.querySelector(".compose");
+  card.reply.onclick = () => {
+    const open = body.querySelector("form");
     if (open) return open.remove();
-    const form = composer({
-      replyTo: tweet.id,
-      posted(answer) {
-        form.remove();
-        reply.focus();
-        tweet.reply_count += 1;
-        paintReply();
-        say("Your reply is posted.");
-        tell("tweet", { id: tweet.id, reply_count: tweet.reply_count });
-        tell("reply", { to: tweet.id, tweet: answer });
-      },
-    });
+    const form = composer((answer) => {
+      form.remove();
+      card.reply.focus();
+      root.update({ reply_count: tweet.reply_count + 1 });
+      watch.tweet(tweet.id, { reply_count: tweet.reply_count });
+      say("Your reply is posted.");
+      replied?.(answer);
+    }, tweet.id);
     body.append(form);
     form.querySelector("textarea").focus();
-  }
+  };
 
-  async function onHide() {
+  card.hide.onclick = async () => {
+    const hide = (method) => call(method, `${path}/hide`);
     try {
-      await call("PUT", `${path}/hide`);
+      await hide("PUT");
+      const row = make("hidden");
+      row.undo.onclick = () => hide("DELETE").then(() => (row.root.replaceWith(root), root.focus()), complain);
+      root.replaceWith(row.root);
+      row.undo.focus();
+      say("The tweet is hidden.");
     } catch (problem) {
-      return complain(problem);
-    }
-    const undo = h("button", { type: "button", class: "plain", async onclick() {
-      try {
-        await call("DELETE", `${path}/hide`);
-        row.replaceWith(card);
-        card.focus();
-      } catch (problem) {
-        complain(problem);
-      }
-    } }, "Undo");
-    const row = h("article", { class: "tweet row", "aria-label": "A hidden tweet" }, h("p", { class: "quiet grow" }, "Hidden from your home timeline."), undo);
-    card.replaceWith(row);
-    undo.focus();
-    say("The tweet is hidden.");
-  }
-
-  let sure;
-  function calm() {
-    if (!sure) return;
-    sure = false;
-    remove.setAttribute("aria-label", "Delete");
-    remove.classList.remove("sure");
-    remove.replaceChildren(icon("delete"));
-  }
-  async function onDelete() {
-    if (!sure) {
-      sure = true;
-      remove.setAttribute("aria-label", "Really delete?");
-      remove.classList.add("sure");
-      return remove.replaceChildren("Really delete?");
-    }
-    try {
-      await call("DELETE", path);
-      card.remove();
-      removed("deleted");
-      tell("tweet", { id: tweet.id, deleted: true });
-      say("The tweet is deleted.");
-    } catch (problem) {
-      calm();
       complain(problem);
     }
-  }
-  return card;
+  };
+
+  // The first press asks, the second one does it.
+  card.delete.hidden = tweet.author_id !== session.me.id;
+  const ask = (sure) => {
+    card.delete.classList.toggle("error", sure);
+    card.delete.setAttribute("aria-label", sure ? "Really delete?" : "Delete");
+    card.delete.lastElementChild.textContent = sure ? "Really delete?" : "";
+  };
+  card.delete.onblur = () => ask(false);
+  card.delete.onclick = async () => {
+    if (!card.delete.classList.contains("error")) return ask(true);
+    try {
+      await call("DELETE", path);
+      root.remove();
+      watch.tweet(tweet.id);
+      removed?.();
+      say("The tweet is deleted.");
+    } catch (problem) {
+      complain(problem);
+    }
+  };
+  return root;
 }
