@@ -1,8 +1,8 @@
-// Writing a tweet or a reply. The Idempotency-Key is made when the button is pressed and kept with the draft, so a broken
-// connection and a second try make one tweet, not two. Another text is another tweet, and has another key.
+// Writing a tweet or a reply. The Idempotency-Key is kept with the draft, so a broken connection and a second try make one
+// tweet, not two. Another text is another tweet, and has another key.
 
 import { call } from "./api.js";
-import { avatar, h, make } from "./dom.js";
+import { avatar, make } from "./dom.js";
 import { session } from "./session.js";
 
 const MOST = 280;
@@ -15,65 +15,62 @@ const length = (text) => [...(segmenter?.segment(text) ?? text)].length;
 
 /** `posted(tweet)` is called with what the API answered. */
 export function composer(posted, replyTo) {
-  const { root, face, label, text, media, add, left, post, error } = make("compose");
-  if (replyTo) {
-    label.textContent = "Your reply";
-    post.textContent = "Post reply";
-  }
-  text.placeholder = label.textContent;
-  face.replaceWith(avatar(session.me));
-  const rows = media.getElementsByClassName("row");
-  let draft;
-  let busy = false;
+	const { root, face, label, text, media, add, left, post, error } = make("compose");
+	if (replyTo) {
+		label.textContent = "Your reply";
+		post.textContent = "Post reply";
+	}
+	text.placeholder = label.textContent;
+	face.replaceWith(avatar(session.me));
+	const rows = media.getElementsByClassName("row");
+	let draft;
+	let busy = false;
 
-  function count() {
-    const rest = MOST - length(text.value.trim());
-    left.textContent = `${rest} left`;
-    left.classList.toggle("error", rest < 0);
-    post.disabled = busy || rest < 0 || rest === MOST;
-    text.style.height = "auto";
-    text.style.height = `${text.scrollHeight}px`;
-  }
+	function count() {
+		const rest = MOST - length(text.value.trim());
+		left.textContent = `${rest} left`;
+		left.classList.toggle("error", rest < 0);
+		post.disabled = busy || rest < 0 || rest === MOST;
+		text.style.height = "auto";
+		text.style.height = `${text.scrollHeight}px`;
+	}
 
-  add.onclick = () => {
-    const suffix = rows.length ? ` ${rows.length + 1}` : "";
-    const field = (name, type) => h("label", { class: "field grow" }, name + suffix, h("input", { type, maxlength: 2048 }));
-    media.append(h("div", { class: "row" }, field("Media URL", "url"), field("Description", "text")));
-    add.hidden = rows.length >= MOST_MEDIA;
-    media.lastElementChild.querySelector("input").focus();
-  };
+	add.onclick = () => {
+		const { root: row, url } = make("medium");
+		media.append(row);
+		add.hidden = rows.length >= MOST_MEDIA;
+		url.focus();
+	};
 
-  function attached() {
-    const fields = [...rows].map((row) => [...row.querySelectorAll("input")].map((input) => input.value.trim()));
-    return fields.filter(([url]) => url).map(([url, alt]) => ({ type: VIDEO.test(url) ? "video" : "image", url, ...(alt && { alt }) }));
-  }
+	function attached() {
+		const fields = [...rows].map((row) => [...row.querySelectorAll("input")].map((input) => input.value.trim()));
+		return fields.filter(([url]) => url).map(([url, alt]) => ({ type: VIDEO.test(url) ? "video" : "image", url, ...(alt && { alt }) }));
+	}
 
-  root.onsubmit = async (event) => {
-    event.preventDefault();
-    if (post.disabled) return;
-    const body = { text: text.value.trim(), ...(replyTo && { in_reply_to: replyTo }), ...(rows.length && { media: attached() }) };
-    const written = JSON.stringify(body);
-    if (draft?.written !== written) draft = { written, key: crypto.randomUUID() };
-    error.textContent = "";
-    busy = true;
-    count();
-    try {
-      const tweet = await call("POST", "/v1/tweets", { body, key: draft.key });
-      draft = undefined;
-      text.value = "";
-      [...rows].forEach((row) => row.remove());
-      add.hidden = false;
-      posted(tweet);
-    } catch (problem) {
-      error.textContent = `Not posted. ${problem.message}`;
-    }
-    busy = false;
-    count();
-  };
-  root.onkeydown = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && root.requestSubmit();
-  text.oninput = count;
-  // The height is known once it is on the page.
-  requestAnimationFrame(count);
-  count();
-  return root;
+	root.onsubmit = () => (post.disabled || send(), false);
+	async function send() {
+		const body = { text: text.value.trim(), ...(replyTo && { in_reply_to: replyTo }), ...(rows.length && { media: attached() }) };
+		const written = JSON.stringify(body);
+		if (draft?.written !== written) draft = { written, key: crypto.randomUUID() };
+		error.textContent = "";
+		busy = true;
+		count();
+		try {
+			const tweet = await call("POST", "/v1/tweets", { body, key: draft.key });
+			draft = undefined;
+			text.value = "";
+			[...rows].forEach((row) => row.remove());
+			add.hidden = false;
+			posted(tweet);
+		} catch (problem) {
+			error.textContent = `Not posted. ${problem.message}`;
+		}
+		busy = false;
+		count();
+	}
+	text.oninput = count;
+	// The height is known once it is on the page.
+	requestAnimationFrame(count);
+	count();
+	return root;
 }

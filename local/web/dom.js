@@ -1,44 +1,41 @@
-// Making elements. What a view looks like, and every longer sentence, stands in index.html. Data become text nodes or checked
+// Making elements. What a view looks like, and what it says, stands in index.html. Data become text nodes or checked
 // attributes, never markup, so nothing that somebody wrote can run here.
 
 export const $ = (selector, root = document) => root.querySelector(selector);
 
 /** h("a", { href: "#/", onclick }, "text", element); "svg:g" is a part of a picture. */
 export function h(tag, props = {}, ...children) {
-  const [name, space] = tag.split(":").reverse();
-  const element = space ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
-  for (const [key, value] of Object.entries(props)) {
-    if (key.startsWith("on")) element[key] = value;
-    else element.setAttribute(key, value);
-  }
-  element.append(...children.filter(Boolean));
-  return element;
+	const [name, space] = tag.split(":").reverse();
+	const element = space ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+	for (const [key, value] of Object.entries(props)) {
+		if (key.startsWith("on")) element[key] = value;
+		else element.setAttribute(key, value);
+	}
+	element.append(...children.filter(Boolean));
+	return element;
 }
 
 /** A copy of the template #t-name: its element as `root`, and what has a data-part in it by that name. */
 export function make(name) {
-  const root = $(`#t-${name}`).content.firstElementChild.cloneNode(true);
-  const parts = { root };
-  for (const part of root.querySelectorAll("[data-part]")) parts[part.dataset.part] = part;
-  return parts;
+	const root = $(`#t-${name}`).content.firstElementChild.cloneNode(true);
+	const parts = { root };
+	for (const part of root.querySelectorAll("[data-part]")) parts[part.dataset.part] = part;
+	return parts;
 }
 
 /** The sentence of that name in index.html, with the values put in. */
 export const words = (name, values) =>
-  $(`[data-words="${name}"]`, $("#words").content)?.textContent.replace(/{(\w+)}/g, (_, key) => values?.[key] ?? "");
+	$(`[data-words="${name}"]`, $("#words").content)?.textContent.replace(/{(\w+)}/g, (_, key) => values?.[key] ?? "");
 
-/** Only https, and no name that is reserved for examples (RFC 2606): there is nothing behind it. */
-export function safeUrl(text) {
-  const url = URL.canParse(text) && new URL(text);
-  return url && url.protocol === "https:" && !/\b(example(\.(com|net|org))?|invalid)$/.test(url.hostname) && url.href;
-}
+/** Only https, and no host that is reserved for examples (RFC 2606): there is nothing behind it. */
+export const safeUrl = (url) => /^https:/.test(url) && !/^https:\/+[^/]*\bexample(\.(com|net|org))?[:/]/.test(url) && url;
 
 export function avatar(user) {
-  const face = h("span", { class: "avatar", "aria-hidden": "true" }, [...user.name][0].toUpperCase());
-  face.style.setProperty("--hue", Number(BigInt(user.id) % 359n));
-  const src = safeUrl(user.avatar_url);
-  if (src) face.append(h("img", { src, alt: "", loading: "lazy", referrerpolicy: "no-referrer", onerror: (event) => event.target.remove() }));
-  return face;
+	const face = h("span", { class: "avatar", "aria-hidden": "true" }, [...user.name][0].toUpperCase());
+	face.style.setProperty("--hue", Number(BigInt(user.id) % 359n));
+	const src = safeUrl(user.avatar_url);
+	if (src) face.append(h("img", { src, alt: "", loading: "lazy", referrerpolicy: "no-referrer", onerror: (event) => event.target.remove() }));
+	return face;
 }
 
 export const badge = (user) => (user.is_celebrity ? make("badge").root : "");
@@ -49,18 +46,19 @@ export const number = (value) => value.toLocaleString("en");
 export const many = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 
 export function when(text) {
-  const date = new Date(text);
-  const minutes = Math.floor((Date.now() - date) / 60_000);
-  const ago = minutes < 1 ? "now" : minutes < 60 ? `${minutes} min` : minutes < 1440 ? `${Math.floor(minutes / 60)} h` : undefined;
-  return h("time", { datetime: text, title: date.toLocaleString("en") }, ago ?? date.toLocaleDateString("en", { day: "numeric", month: "short" }));
+	const date = new Date(text);
+	const minutes = Math.floor((Date.now() - date) / 60_000);
+	const hours = Math.floor(minutes / 60);
+	const ago = minutes < 1 ? "now" : hours < 1 ? `${minutes} min` : hours < 24 ? `${hours} h` : date.toLocaleDateString("en");
+	return h("time", { datetime: text, title: date.toLocaleString("en") }, ago);
 }
 
 let fading;
 
 function show(region, text) {
-  clearTimeout(fading);
-  for (const id of ["#status", "#alert"]) $(id).textContent = id === region ? text : "";
-  fading = setTimeout(() => ($(region).textContent = ""), 8000);
+	clearTimeout(fading);
+	for (const id of ["#status", "#alert"]) $(id).textContent = id === region ? text : "";
+	fading = setTimeout(() => ($(region).textContent = ""), 8000);
 }
 
 /** Says what happened, for eyes and for screen readers. */
@@ -69,5 +67,5 @@ export const say = (text) => show("#status", text);
 /** The same for what went wrong. */
 export const complain = (problem) => show("#alert", problem.message);
 
-/** What the home timeline, which stays while one looks at other views, wants to know of them. */
+/** The home timeline stays while one looks at other views, and is told what is done there. */
 export const watch = { tweet() {}, people() {} };

@@ -6,86 +6,80 @@ import { complain, make, words } from "./dom.js";
 import { tweetCard } from "./tweet.js";
 
 const LIMIT = 20;
-const EMPTY_PAGES = 5;
 
 export class Feed {
-  cards = new Map();
-  people = new Map();
-  walk = 0;
+	cards = new Map();
+	people = new Map();
+	walk = 0;
 
-  /** `path()` is asked for each page, `loaded(page, cards, first)` is told what each brought, `empty` names words. */
-  constructor(name, path, empty, loaded) {
-    Object.assign(this, { path, empty, loaded }, make("feed"));
-    this.list.setAttribute("aria-label", name);
-    this.more.onclick = () => this.next(true);
-    this.again.onclick = () => this.reset();
-    // Well before the end is reached, so that the reader does not wait.
-    this.observer = new IntersectionObserver(([seen]) => seen.isIntersecting && this.next(), { rootMargin: "900px" });
-  }
+	/** `path()` ends with ? or &, `empty` names words, `loaded(page, cards, first)` is told what each page brought. */
+	constructor(name, path, empty, loaded) {
+		Object.assign(this, { path, empty, loaded }, make("feed"));
+		this.list.ariaLabel = name;
+		this.more.onclick = () => this.next(true);
+		this.again.onclick = () => this.reset();
+		// Well before the end is reached, so that the reader does not wait.
+		this.observer = new IntersectionObserver(([seen]) => seen.isIntersecting && this.next(), { rootMargin: "900px" });
+	}
 
-  /** Begins again at the top. */
-  reset() {
-    this.walk++;
-    this.cards.clear();
-    this.list.replaceChildren();
-    this.notice.hidden = true;
-    this.cursor = undefined;
-    this.ended = this.loading = false;
-    return this.next();
-  }
+	reset() {
+		this.walk++;
+		this.cards.clear();
+		this.list.replaceChildren();
+		this.notice.hidden = true;
+		this.cursor = undefined;
+		this.ended = this.loading = false;
+		return this.next();
+	}
 
-  async next(byHand) {
-    if (this.loading || this.ended) return;
-    const { walk } = this;
-    this.loading = true;
-    this.more.hidden = true;
-    this.observer.disconnect();
-    this.list.ariaBusy = true;
-    this.end.textContent = this.cards.size ? "" : "Loading…";
-    let failed;
-    try {
-      for (let tries = 0, brought = 0; !brought && !this.ended && tries < EMPTY_PAGES; tries++) {
-        const path = this.path();
-        const from = this.cursor ? `&cursor=${encodeURIComponent(this.cursor)}` : "";
-        const page = await get(`${path}${path.includes("?") ? "&" : "?"}limit=${LIMIT}${from}`);
-        if (walk !== this.walk) return;
-        const cards = this.take(page);
-        this.list.append(...cards);
-        this.loaded?.(page, cards, !this.cursor);
-        this.doubt(page.meta);
-        this.cursor = page.meta.next_cursor;
-        this.ended = !this.cursor;
-        brought = cards.length;
-        if (byHand) cards[0]?.focus();
-      }
-    } catch (problem) {
-      if (walk !== this.walk) return;
-      failed = problem;
-      complain(problem);
-    }
-    this.loading = this.list.ariaBusy = false;
-    this.more.hidden = this.ended;
-    this.more.textContent = failed ? "Try again" : "Load more";
-    this.end.textContent = !this.ended ? "" : words(this.cards.size ? "end" : this.empty);
-    // What failed is repeated by the button, or when the network is back; not in a circle.
-    if (failed) addEventListener("online", () => walk === this.walk && this.next(), { once: true });
-    else if (!this.ended) this.observer.observe(this.more);
-  }
+	async next(byHand) {
+		if (this.loading || this.ended) return;
+		const { walk } = this;
+		this.loading = true;
+		this.more.hidden = true;
+		this.observer.disconnect();
+		this.list.ariaBusy = true;
+		this.end.textContent = this.cards.size ? "" : "Loading…";
+		let failed;
+		try {
+			const from = this.cursor ? `&cursor=${encodeURIComponent(this.cursor)}` : "";
+			const page = await get(`${this.path()}limit=${LIMIT}${from}`);
+			if (walk !== this.walk) return;
+			const cards = this.take(page);
+			this.list.append(...cards);
+			this.loaded?.(page, cards, !this.cursor);
+			this.doubt(page.meta);
+			this.cursor = page.meta.next_cursor;
+			this.ended = !this.cursor;
+			if (byHand) cards[0]?.focus();
+		} catch (problem) {
+			if (walk !== this.walk) return;
+			failed = problem;
+			complain(problem);
+		}
+		this.loading = this.list.ariaBusy = false;
+		this.more.hidden = this.ended;
+		this.more.textContent = failed ? "Try again" : "Load more";
+		this.end.textContent = !this.ended ? "" : words(this.cards.size ? "end" : this.empty);
+		// What failed is repeated by the button, or when the network is back; not in a circle.
+		if (failed) addEventListener("online", () => walk === this.walk && this.next(), { once: true });
+		else if (!this.ended) this.observer.observe(this.more);
+	}
 
-  /** Cards for what is not here yet. */
-  take({ data, includes }) {
-    for (const user of includes.users) this.people.set(user.id, user);
-    const fresh = data.filter((tweet) => !this.cards.has(placeOf(tweet)));
-    return fresh.map((tweet) => {
-      const card = tweetCard(tweet, this.people, { removed: () => this.cards.delete(placeOf(tweet)) });
-      this.cards.set(placeOf(tweet), card);
-      return card;
-    });
-  }
+	/** Cards for what is not here yet. */
+	take({ data, includes }) {
+		for (const user of includes.users) this.people.set(user.id, user);
+		const fresh = data.filter((tweet) => !this.cards.has(placeOf(tweet)));
+		const cards = fresh.map((tweet) => tweetCard(tweet, this.people, { removed: () => this.cards.delete(placeOf(tweet)) }));
+		for (const card of cards) this.cards.set(placeOf(card.tweet), card);
+		// A feed without articles is none.
+		this.list.hidden = !this.cards.size;
+		return cards;
+	}
 
-  doubt({ complete, reasons = [] }) {
-    if (complete !== false) return;
-    this.notice.hidden = false;
-    this.trouble.textContent = words("incomplete", { why: reasons.map((reason) => words(reason)).join(", and ") });
-  }
+	doubt({ complete, reasons = [] }) {
+		if (complete !== false) return;
+		this.notice.hidden = false;
+		this.trouble.textContent = words("incomplete", { why: reasons.map((reason) => words(reason)).join(", and ") });
+	}
 }

@@ -1,9 +1,9 @@
 // Starts the page: who is signed in, which view the address names, and what stands around every view.
 
-import { $, avatar, badge, h, words } from "./dom.js";
+import { $, avatar, h, words } from "./dom.js";
 import { Live } from "./live.js";
 import { likesView, profileView, section, threadView } from "./profile.js";
-import { resume, session, signInView, signOut, signUpView } from "./session.js";
+import { nameOf, resume, session, signInView, signOut, signUpView } from "./session.js";
 import { Home } from "./timeline.js";
 
 const main = $("#main");
@@ -14,92 +14,82 @@ let turn = 0;
 
 /** Who is signed in stands at the side, and is told what is new. */
 function surroundings() {
-  const { me } = session;
-  for (const part of document.querySelectorAll("[data-signed-in]")) part.hidden = !me;
-  $("#profile").href = me ? `#/u/${me.handle}` : "#/signin";
-  if (!me) {
-    live?.stop();
-    home = live = undefined;
-    return;
-  }
-  $("#me").replaceChildren(avatar(me), h("span", { class: "grow" }, h("b", {}, me.name, badge(me)), h("small", {}, `@${me.handle}`)));
-  live ??= new Live((...news) => home?.news(...news), (state) => {
-    $("#live").dataset.state = state;
-    $("#live").lastElementChild.textContent = words(state);
-  });
+	const { me } = session;
+	for (const part of document.querySelectorAll("[data-signed-in]")) part.hidden = !me;
+	$("#profile").href = me ? `#/u/${me.handle}` : "#/signin";
+	if (!me) {
+		live?.stop();
+		home = live = undefined;
+		return;
+	}
+	$("#me").replaceChildren(avatar(me), nameOf(me));
+	live ??= new Live((...news) => home?.news(...news), (state) => {
+		$("#live").dataset.state = state;
+		$("#live").lastElementChild.textContent = words(state);
+	});
 }
 
 async function enter() {
-  const isNew = await resume();
-  surroundings();
-  if (isNew) show({ node: signUpView(enter), title: "Create your profile" });
-  else if (session.me && location.hash === "#/signin") location.hash = "#/";
-  else route();
+	const isNew = await resume();
+	surroundings();
+	if (isNew) show({ node: signUpView(enter), title: "Create your profile" });
+	else if (session.me && location.hash === "#/signin") location.hash = "#/";
+	else route();
 }
 
 async function view() {
-  const [place, name] = location.hash.replace(/^#\/?/, "").split("/");
-  if (place === "inside") return { ...(await (await import("./inside.js")).insideView()), nav: "inside" };
-  if (place === "signin" || !session.me) return { node: signInView(enter), title: "Sign in" };
-  switch (place) {
-    case "":
-      home ??= new Home(() => live);
-      if (home.stale) home.reload();
-      return { node: home.root, title: "Home", nav: "home" };
-    case "u":
-      return { ...(await profileView(decodeURIComponent(name))), nav: name === session.me.handle && "profile" };
-    case "t":
-      return threadView(name);
-    case "likes":
-      return { ...likesView(), nav: "likes" };
-    default:
-      return section("There is nothing here");
-  }
+	const [place, name] = location.hash.replace(/^#\/?/, "").split("/");
+	if (place === "inside") return { ...(await (await import("./inside.js")).insideView()), nav: "inside" };
+	if (place === "signin" || !session.me) return { node: signInView(enter), title: "Sign in" };
+	switch (place) {
+		case "":
+			home ??= new Home(() => live);
+			if (home.stale) home.reload();
+			return { node: home.root, title: "Home", nav: "home" };
+		case "u":
+			return { ...(await profileView(decodeURIComponent(name))), nav: name === session.me.handle && "profile" };
+		case "t":
+			return threadView(name);
+		case "likes":
+			return { ...likesView(), nav: "likes" };
+		default:
+			return section("There is nothing here");
+	}
 }
 
 async function route() {
-  const mine = ++turn;
-  const failed = (problem) => section("Not found", h("p", { class: "pad" }, problem.message));
-  const shown = await view().catch(failed);
-  if (mine === turn) show(shown);
-  else shown.close?.();
+	const mine = ++turn;
+	const shown = await view().catch((problem) => section("Not found", h("p", { class: "pad" }, problem.message)));
+	if (mine === turn) show(shown);
+	else shown.close?.();
 }
 
 function show(next) {
-  // The home timeline stays as it is, and where it is, while one looks at something else.
-  if (home?.root.isConnected) home.scroll = scrollY;
-  current?.close?.();
-  document.body.dataset.view = next.nav || "";
-  document.title = `${next.title} · Roost`;
-  main.replaceChildren(next.node);
-  for (const link of document.querySelectorAll("[data-nav]")) link.ariaCurrent = link.dataset.nav === next.nav ? "page" : null;
-  scrollTo({ top: (next.nav === "home" && home.scroll) || 0 });
-  // A screen reader hears where it is now.
-  if (current) $("h1", next.node)?.focus({ preventScroll: true });
-  current = next;
+	// The home timeline stays as it is, and where it is, while one looks at something else.
+	if (home?.root.isConnected) home.scroll = scrollY;
+	current?.close?.();
+	document.body.dataset.view = next.nav || "";
+	document.title = `${next.title} · Roost`;
+	main.replaceChildren(next.node);
+	for (const link of document.querySelectorAll("[data-nav]")) link.ariaCurrent = link.dataset.nav === next.nav ? "page" : null;
+	scrollTo({ top: (next.nav === "home" && home.scroll) || 0 });
+	// A screen reader hears where it is now.
+	if (current) $("h1", next.node)?.focus({ preventScroll: true });
+	current = next;
 }
 
 const network = () => ($("#offline").textContent = navigator.onLine ? "" : words("offline-long"));
 
-// j and k go from tweet to tweet, as in many readers.
-function keys({ key, target, ctrlKey, metaKey, altKey }) {
-  const step = { j: 1, k: -1 }[key];
-  if (!step || ctrlKey || metaKey || altKey || target.closest("input, textarea, select")) return;
-  const cards = [...main.querySelectorAll("article")];
-  cards[Math.max(0, cards.indexOf(target.closest("article")) + step)]?.focus();
-}
-
 addEventListener("hashchange", () => {
-  if (!session.me) surroundings();
-  route();
+	if (!session.me) surroundings();
+	route();
 });
 addEventListener("online", network);
 addEventListener("offline", network);
-addEventListener("keydown", keys);
 $("#sign-out").onclick = signOut;
 // The skip link is no address.
 $(".skip").onclick = () => (main.focus(), false);
 $("#find").onsubmit = () => ((location.hash = `#/u/${$("#find input").value.trim().replace(/^@/, "")}`), false);
 history.scrollRestoration = "manual";
 network();
-enter().catch((problem) => show(section("Roost does not answer", h("p", { class: "pad" }, problem.message))));
+enter().catch((problem) => show(section(problem.message)));
