@@ -42,7 +42,6 @@ export const badge = (user) => (user.is_celebrity ? make("badge").root : "");
 
 export const number = (value) => value.toLocaleString("en");
 
-/** "1 tweet", "2 tweets" */
 export const many = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 
 export function when(text) {
@@ -61,10 +60,8 @@ function show(region, text) {
 	fading = setTimeout(() => ($(region).textContent = ""), 8000);
 }
 
-/** Says what happened, for eyes and for screen readers. */
+/** Say what happened, or went wrong, for eyes and for screen readers. */
 export const say = (text) => show("#status", text);
-
-/** The same for what went wrong. */
 export const complain = (problem) => show("#alert", problem.message);
 
 /** The home timeline stays while one looks at other views, and is told what is done there. */

@@ -87,7 +87,6 @@ addEventListener("hashchange", () => {
 addEventListener("online", network);
 addEventListener("offline", network);
 $("#sign-out").onclick = signOut;
-// The skip link is no address.
 $(".skip").onclick = () => (main.focus(), false);
 $("#find").onsubmit = () => ((location.hash = `#/u/${$("#find input").value.trim().replace(/^@/, "")}`), false);
 history.scrollRestoration = "manual";

@@ -6,7 +6,7 @@ import { Feed } from "./feed.js";
 import { session } from "./session.js";
 import { toggle, tweetCard } from "./tweet.js";
 
-// Counts follow from the stream of follows, a moment behind.
+// Counts are a moment behind.
 const COUNTED_MS = 700;
 
 export function section(title, ...children) {

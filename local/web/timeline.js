@@ -82,7 +82,6 @@ export class Home {
 		this.bar.hidden = false;
 	}
 
-	/** Adds what is new on top. */
 	async fill(byHand) {
 		if (this.filling) return;
 		if (byHand) scrollTo({ top: 0 });

@@ -70,7 +70,6 @@ export function tweetCard(tweet, people, { replied, removed } = {}) {
 	if (reason) because(reason);
 	if (tweet.explain) explain(tweet.explain);
 
-	/** "Ada, Bo, 2 more liked" */
 	function because({ type, user_ids: ids = [], others }) {
 		const names = [...ids.map(link), ...(others ? [`${others} more`] : [])];
 		card.why.append(...names.flatMap((name, index) => (index ? [", ", name] : [name])), ` ${words(type) ?? type}`);
