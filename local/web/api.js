@@ -29,7 +29,10 @@ export async function call(method, path, { body, key, token, quiet } = {}) {
 	let failures = 0;
 	let refusals = 0;
 	for (;;) {
-		if (token ?? access.token) headers.authorization = `Bearer ${token ?? access.token}`;
+		const used = token ?? access.token;
+		// Somebody has signed out meanwhile.
+		if (!used && path.startsWith("/v1")) throw new Problem(401, { detail: words("signed-out") });
+		if (used) headers.authorization = `Bearer ${used}`;
 		const { ok, status, said, retryAfter } = await send(method, path, headers, body);
 		if (ok) return said;
 		if (status === 429 && ++refusals < MOST_REFUSALS) {

@@ -40,7 +40,7 @@ export class Feed {
 		this.observer.disconnect();
 		this.list.ariaBusy = true;
 		this.end.textContent = this.cards.size ? "" : "Loading…";
-		let failed;
+		this.failed = false;
 		try {
 			const from = this.cursor ? `&cursor=${encodeURIComponent(this.cursor)}` : "";
 			const page = await get(`${this.path()}limit=${LIMIT}${from}`);
@@ -54,15 +54,15 @@ export class Feed {
 			if (byHand) cards[0]?.focus();
 		} catch (problem) {
 			if (walk !== this.walk) return;
-			failed = problem;
+			this.failed = true;
 			complain(problem);
 		}
 		this.loading = this.list.ariaBusy = false;
 		this.more.hidden = this.ended;
-		this.more.textContent = failed ? "Try again" : "Load more";
+		this.more.textContent = this.failed ? "Try again" : "Load more";
 		this.end.textContent = !this.ended ? "" : words(this.cards.size ? "end" : this.empty);
 		// What failed is repeated by the button, or when the network is back; not in a circle.
-		if (failed) addEventListener("online", () => walk === this.walk && this.next(), { once: true });
+		if (this.failed) addEventListener("online", () => walk === this.walk && this.next(), { once: true });
 		else if (!this.ended) this.observer.observe(this.more);
 	}
 

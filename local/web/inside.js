@@ -149,22 +149,26 @@ class Inside {
 		this.single.classList.remove("faint");
 	}
 
-	/** A row for each depth. Which page came from which is not said; they are joined in the order in which they came. */
+	/** A row for each depth, the halves below the page that handed them over: in the order in which they came. */
 	drawTree() {
 		const levels = [];
 		for (const page of this.pages) (levels[page.depth] ??= []).push(page);
-		const place = (row, index) => [(480 * (index + 0.5)) / levels[row].length, 24 + row * 58];
 		const links = [];
 		const circles = [];
+		let places = [[0, 480]];
 		levels.forEach((level, row) => {
-			const parents = levels[row - 1]?.flatMap(({ handed_over: halves }, index) => Array(halves).fill(index)) ?? [];
-			level.forEach(({ followers, delivered }, index) => {
-				const [x, y] = place(row, index);
-				const r = Math.min(19, 210 / level.length);
-				if (index in parents) links.push(h("svg:path", { d: `M${place(row - 1, parents[index])}L${x} ${y}` }));
-				circles.push(h("svg:circle", { cx: x, cy: y, r }), h("svg:text", { x, y: y + 5 }, `${followers}`));
-				if (r > 18) circles.push(h("svg:text", { class: "sub", x, y: y + 32 }, many(delivered, "list")));
+			const below = [];
+			const y = 24 + row * 58;
+			level.slice(0, places.length).forEach(({ followers, delivered, handed_over: halves }, index) => {
+				const [from, to, above] = places[index];
+				const x = (from + to) / 2;
+				const step = (to - from) / halves;
+				if (above) links.push(h("svg:path", { d: `M${above}L${x} ${y}` }));
+				circles.push(h("svg:circle", { cx: x, cy: y, r: Math.min(19, (to - from) / 2.2) }), h("svg:text", { x, y: y + 5 }, `${followers}`));
+				circles.push(h("svg:text", { class: "sub", x, y: y + 32 }, many(delivered, "list")));
+				for (let half = 0; half < halves; half++) below.push([from + half * step, from + (half + 1) * step, `${x} ${y}`]);
 			});
+			places = below;
 		});
 		this.tree.replaceChildren(...links, ...circles);
 		const sum = (field) => this.pages.reduce((total, page) => total + page[field], 0);

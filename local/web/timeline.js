@@ -79,7 +79,8 @@ export class Home {
 
 	news(count, capped) {
 		this.bar.textContent = capped ? "99+ new tweets" : many(count, "new tweet");
-		this.bar.hidden = false;
+		// What failed is tried again as a whole.
+		this.bar.hidden = this.list.failed;
 	}
 
 	async fill(byHand) {
