@@ -25,7 +25,7 @@ export function make(name) {
 
 /** The sentence of that name in index.html, with the values put in. */
 export const words = (name, values) =>
-	$(`[data-words="${name}"]`, $("#words").content)?.textContent.replace(/{(\w+)}/g, (_, key) => values?.[key] ?? "");
+	$(`[data-words="${CSS.escape(name)}"]`, $("#words").content)?.textContent.replace(/{(\w+)}/g, (_, key) => values?.[key] ?? "");
 
 /** Only https, and no host that is reserved for examples (RFC 2606): there is nothing behind it. */
 export const safeUrl = (url) => /^https:/.test(url) && !/^https:\/+[^/]*\bexample(\.(com|net|org))?[:/]/.test(url) && url;

@@ -7,6 +7,7 @@ import { demoPeople, localToken, session } from "./session.js";
 
 const GLOW_MS = 900;
 const LINES = 80;
+const MOST_FANS = 200;
 const PATIENCE_MS = 30_000;
 
 export async function insideView() {
@@ -91,7 +92,7 @@ class Inside {
 	hear(event) {
 		const { type, at, fields = {} } = event;
 		this.light(event.route ?? (type === "invocation" && event.function));
-		if (event.route === "POST /v1/tweets") this.posted(event.caller);
+		if (event.route === "POST /v1/tweets" && event.status === 201) this.posted(event.caller);
 		if (type === "metrics") this.count(event.metrics);
 		if (type === "log") this.follow(event.message, fields);
 		const name = type === "log" ? event.message : event.cold ? "cold" : type;
@@ -199,6 +200,7 @@ class Inside {
 		const { people, author, followers, readers: [reader, ...readers] } = await this.author(false);
 		const goal = this.settings.celebrity_threshold;
 		const missing = goal - followers.length;
+		if (missing > MOST_FANS) throw new Error(words("too-far", this.settings));
 		const read = () => as(reader, "GET", "/v1/home_timeline?limit=50");
 		const tweets = [];
 		const came = [];

@@ -11,26 +11,28 @@ export class Live {
 	newestId = "1";
 	fresh = 0;
 	failures = 0;
-	ended = new AbortController();
 
 	/** Calls show(count, capped) when something is new, and state("live", "polling" or "offline"). */
 	constructor(show, state) {
 		Object.assign(this, { show, state });
-		this.timers = [setInterval(() => this.say({ type: "ping" }), PING_MS), setInterval(() => this.poll(), POLL_MS)];
-		const { signal } = this.ended;
+		setInterval(() => this.say({ type: "ping" }), PING_MS);
+		setInterval(() => this.poll(), POLL_MS);
 		addEventListener("online", () => {
 			this.failures = 0;
 			this.connect();
 			this.poll();
-		}, { signal });
+		});
 		// A socket may not notice for minutes that the network is gone.
-		addEventListener("offline", () => (this.close(), state("offline")), { signal });
+		addEventListener("offline", () => {
+			this.socket?.close();
+			state("offline");
+		});
 		this.connect();
 	}
 
 	async connect() {
 		clearTimeout(this.later);
-		if (this.ended.signal.aborted || this.connecting || this.isOpen()) return;
+		if (this.connecting || this.isOpen()) return;
 		this.connecting = true;
 		try {
 			const { url } = await call("POST", "/v1/live", { quiet: true });
@@ -51,7 +53,6 @@ export class Live {
 	// After a time that is random and grows, so that many pages do not come back at once.
 	connectLater() {
 		this.connecting = false;
-		if (this.ended.signal.aborted) return;
 		this.state(navigator.onLine ? "polling" : "offline");
 		const most = Math.min(MOST_SECONDS, 2 ** ++this.failures);
 		this.later = setTimeout(() => this.connect(), 200 + Math.random() * most * 1000);
@@ -85,19 +86,5 @@ export class Live {
 
 	say(message) {
 		if (this.isOpen()) this.socket.send(JSON.stringify(message));
-	}
-
-	stop() {
-		this.ended.abort();
-		this.timers.forEach(clearInterval);
-		clearTimeout(this.later);
-		this.close();
-	}
-
-	// Browsers complain of a socket that is closed while it opens.
-	close() {
-		const { socket } = this;
-		if (socket?.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close();
-		else socket?.close();
 	}
 }

@@ -1,6 +1,6 @@
 // Starts the page: who is signed in, which view the address names, and what stands around every view.
 
-import { $, avatar, h, words } from "./dom.js";
+import { $, avatar, words } from "./dom.js";
 import { Live } from "./live.js";
 import { likesView, profileView, section, threadView } from "./profile.js";
 import { nameOf, resume, session, signInView, signOut, signUpView } from "./session.js";
@@ -15,13 +15,9 @@ let turn = 0;
 /** Who is signed in stands at the side, and is told what is new. */
 function surroundings() {
 	const { me } = session;
-	for (const part of document.querySelectorAll("[data-signed-in]")) part.hidden = !me;
-	$("#profile").href = me ? `#/u/${me.handle}` : "#/signin";
-	if (!me) {
-		live?.stop();
-		home = live = undefined;
-		return;
-	}
+	if (!me) return;
+	for (const part of document.querySelectorAll("[data-signed-in]")) part.hidden = false;
+	$("#profile").href = `#/u/${me.handle}`;
 	$("#me").replaceChildren(avatar(me), nameOf(me));
 	live ??= new Live((...news) => home?.news(...news), (state) => {
 		$("#live").dataset.state = state;
@@ -59,7 +55,7 @@ async function view() {
 
 async function route() {
 	const mine = ++turn;
-	const shown = await view().catch((problem) => section("Not found", h("p", { class: "pad" }, problem.message)));
+	const shown = await view().catch((problem) => section(problem.message));
 	if (mine === turn) show(shown);
 	else shown.close?.();
 }
@@ -80,10 +76,7 @@ function show(next) {
 
 const network = () => ($("#offline").textContent = navigator.onLine ? "" : words("offline-long"));
 
-addEventListener("hashchange", () => {
-	if (!session.me) surroundings();
-	route();
-});
+addEventListener("hashchange", route);
 addEventListener("online", network);
 addEventListener("offline", network);
 $("#sign-out").onclick = signOut;

@@ -27,8 +27,9 @@ access.renew = async () => {
 
 export const signOut = (access.end = () => {
 	save(null);
-	session.me = undefined;
 	location.hash = "#/signin";
+	// Nothing of one person stays for the next.
+	location.reload();
 });
 
 /** Finds out who is signed in. True if they still have to choose a handle. */

@@ -122,7 +122,7 @@ export class Home {
 		top.prepend(...rows);
 		if (head) {
 			const above = this.take(head, since);
-			top.prepend(...above, ...(BigInt(head.meta.oldest_id) > BigInt(since) ? [this.gap(head.meta.next_cursor, since)] : []));
+			top.prepend(...above, ...(head.meta.next_cursor && BigInt(head.meta.oldest_id) > BigInt(since) ? [this.gap(head.meta.next_cursor, since)] : []));
 		}
 		for (const { meta } of pages) this.list.doubt(meta);
 	}
@@ -154,7 +154,8 @@ export class Home {
 	/** The newest is on top: who sees the page has read up to there. */
 	async mark() {
 		const { version, last_read_id: last = 0 } = this.marker;
-		if (document.hidden || version == null || !this.newestId || BigInt(this.newestId) <= BigInt(last)) return;
+		const isSeen = !document.hidden && this.root.isConnected && this.order === "latest";
+		if (!isSeen || version == null || !this.newestId || BigInt(this.newestId) <= BigInt(last)) return;
 		const body = { last_read_id: this.newestId, version };
 		// If another device was faster, its marker stands; the next move names its version.
 		this.marker = await call("PUT", "/v1/home_timeline/marker", { body, quiet: true }).catch(({ marker }) => marker ?? this.marker);
