@@ -61,17 +61,16 @@ class Inside {
 		for (const part of this.root.querySelectorAll("[data-on]")) {
 			for (const key of part.dataset.on.split("|")) (this.lights[key] ??= []).push(part);
 		}
-		const buttons = this.root.querySelectorAll("[data-do]");
-		for (const button of buttons) {
-			button.onclick = async () => {
-				buttons.forEach((other) => (other.disabled = true));
-				this.tell("working");
-				await this[button.dataset.do](button.dataset.as).catch((problem) => (this.outcome.textContent = problem.message));
-				buttons.forEach((other) => (other.disabled = false));
-				this.progress.hidden = true;
-				button.focus();
-			};
-		}
+		this.buttons.onclick = async ({ target: button }) => {
+			const { do: name, as: kind } = button.dataset;
+			if (!name) return;
+			this.buttons.disabled = true;
+			this.tell("working");
+			await this[name](kind).catch((problem) => (this.outcome.textContent = problem.message));
+			this.buttons.disabled = false;
+			this.progress.hidden = true;
+			button.focus();
+		};
 		this.people();
 		this.source = new EventSource(`${config.api}/dev/events`);
 		this.source.onmessage = ({ data }) => this.hear(JSON.parse(data));
@@ -165,8 +164,7 @@ class Inside {
 				const x = (from + to) / 2;
 				const step = (to - from) / halves;
 				if (above) links.push(h("svg:path", { d: `M${above}L${x} ${y}` }));
-				circles.push(h("svg:circle", { cx: x, cy: y, r: Math.min(19, (to - from) / 2.2) }), h("svg:text", { x, y: y + 5 }, `${followers}`));
-				circles.push(h("svg:text", { class: "sub", x, y: y + 32 }, many(delivered, "list")));
+				circles.push(h("svg:circle", { cx: x, cy: y, r: Math.min(19, (to - from) / 2.2) }), h("svg:text", { x, y: y + 5 }, `${followers}`), h("svg:text", { class: "sub", x, y: y + 32 }, many(delivered, "list")));
 				for (let half = 0; half < halves; half++) below.push([from + half * step, from + (half + 1) * step, `${x} ${y}`]);
 			});
 			places = below;

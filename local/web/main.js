@@ -76,9 +76,8 @@ function show(next) {
 
 const network = () => ($("#offline").textContent = navigator.onLine ? "" : words("offline-long"));
 
-addEventListener("hashchange", route);
-addEventListener("online", network);
-addEventListener("offline", network);
+window.onhashchange = route;
+window.ononline = window.onoffline = network;
 $("#sign-out").onclick = signOut;
 $(".skip").onclick = () => (main.focus(), false);
 $("#find").onsubmit = () => ((location.hash = `#/u/${$("#find input").value.trim().replace(/^@/, "")}`), false);

@@ -90,11 +90,11 @@ export const nameOf = (user, before) =>
 /** `enter` goes on as soon as there is a token. */
 export function signInView(enter) {
 	const { root, form, handle, list, hint, away } = make("signin");
-	form.hidden = list.hidden = Boolean(oidc);
-	away.hidden = !oidc;
-	away.onclick = () => startOidc().catch(complain);
 	if (oidc) {
 		hint.textContent = words("away");
+		form.hidden = list.hidden = true;
+		away.hidden = false;
+		away.onclick = () => startOidc().catch(complain);
 		return root;
 	}
 	let people = [];

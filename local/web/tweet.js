@@ -143,7 +143,7 @@ export function tweetCard(tweet, people, { replied, removed } = {}) {
 	const ask = (sure) => {
 		card.delete.classList.toggle("error", sure);
 		card.delete.ariaLabel = sure ? "Really delete?" : "Delete";
-		card.delete.lastElementChild.textContent = sure ? "Really delete?" : "";
+		card.delete.lastElementChild.textContent = sure ? card.delete.ariaLabel : "";
 	};
 	card.delete.onblur = () => ask(false);
 	async function erase() {
