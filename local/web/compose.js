@@ -31,8 +31,6 @@ export function composer(posted, replyTo) {
 		left.textContent = `${rest} left`;
 		left.classList.toggle("error", rest < 0);
 		post.disabled = busy || rest < 0 || rest === MOST;
-		text.style.height = "auto";
-		text.style.height = `${text.scrollHeight}px`;
 	}
 
 	add.onclick = () => {
@@ -69,8 +67,6 @@ export function composer(posted, replyTo) {
 		count();
 	}
 	text.oninput = count;
-	// The height is known once it is on the page.
-	requestAnimationFrame(count);
 	count();
 	return root;
 }

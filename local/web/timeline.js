@@ -79,7 +79,6 @@ export class Home {
 
 	news(count, capped) {
 		this.bar.textContent = capped ? "99+ new tweets" : many(count, "new tweet");
-		// What failed is tried again as a whole.
 		this.bar.hidden = this.list.failed;
 	}
 
