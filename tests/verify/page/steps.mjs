@@ -1,0 +1,130 @@
+// What the scenarios are made of: what is given, what people do in their windows, and what is to be seen then.
+
+import assert from "node:assert/strict";
+import { Person, dev, until } from "./cloud.mjs";
+
+export const given = {
+  /** People with profiles, one for each name. */
+  people: (...names) => Promise.all(names.map((name) => Person.signsUp(name))),
+
+  /** Somebody who follows an author who has posted that many tweets. */
+  async aReaderOf(count) {
+    const [reader, author] = await given.people("Reader", "Author");
+    await reader.follows(author);
+    const tweets = await author.postsMany(count, "A tweet to read, number");
+    await reader.hasAtHome(tweets);
+    return { reader, author, tweets };
+  },
+
+  /** Somebody of the seed whose tweets are pulled. */
+  async aCelebrity() {
+    const { data } = await dev("/dev/people?limit=200");
+    const celebrity = data.find((person) => person.is_celebrity);
+    assert.ok(celebrity, "the seed has made no celebrity");
+    return Person.who(celebrity);
+  },
+};
+
+export const when = {
+  async signsIn(window, person, lands = "Home") {
+    const { page } = window;
+    await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
+    await page.getByLabel("Your handle").fill(person.handle);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("heading", { name: lands, exact: true }).waitFor();
+  },
+
+  /** Opens a window, signs in, and waits for the first tweets. */
+  async reads(world, person, options) {
+    const window = await world.opens(options);
+    await when.signsIn(window, person);
+    await tweets(window).first().waitFor();
+    return window;
+  },
+
+  async goesTo({ page }, route, heading) {
+    await page.evaluate((hash) => (location.hash = hash), route);
+    if (heading) await page.getByRole("heading", { name: heading }).first().waitFor();
+  },
+
+  async posts({ page }, text) {
+    await page.getByLabel("What is happening?").fill(text);
+    await page.getByRole("button", { name: "Post", exact: true }).click();
+  },
+
+  async presses({ page }, name, within) {
+    await (within ?? page).getByRole("button", { name, exact: typeof name === "string" }).click();
+  },
+
+  /** Scrolls down until so many tweets were on the page, or the end is reached. */
+  async scrolls(window, count) {
+    const seen = new Map();
+    for (let turn = 0; turn < 200 && seen.size < count; turn++) {
+      for (const tweet of await shown(window)) seen.set(tweet.position, tweet.id);
+      if (seen.size >= count || (await window.page.getByText("That is everything").isVisible())) break;
+      await window.page.mouse.wheel(0, 2500);
+      await window.page.waitForTimeout(60);
+    }
+    return [...seen.values()];
+  },
+
+  /** Presses whatever brings more tweets on top, as often as it is there, until the page shows these. */
+  async fillsUpTo(window, ids, seconds = 30) {
+    const { page } = window;
+    const more = page.getByRole("button", { name: /new tweets?$|^Load what is between/ });
+    await until(
+      `the page shows the ${ids.length} tweets that the API has`,
+      async () => {
+        if (await more.first().isVisible()) await more.first().click({ timeout: 2000 }).catch(() => {});
+        return (await shown(window)).map(({ id }) => id).slice(0, ids.length);
+      },
+      (there) => String(there) === String(ids),
+      seconds,
+    );
+  },
+};
+
+export const then = {
+  async says({ page }, words, role) {
+    const place = role ? page.getByRole(role).filter({ hasText: words }) : page.getByText(words);
+    await place.filter({ visible: true }).first().waitFor();
+  },
+
+  async isPressed(button, pressed = true) {
+    const is = () => button.getAttribute("aria-pressed");
+    await until(`the button is ${pressed ? "" : "not "}pressed`, is, (value) => value === String(pressed));
+  },
+
+  async shows(window, ids) {
+    const there = async () => (await shown(window)).map(({ id }) => id).slice(0, ids.length);
+    await until("the page shows these tweets", there, (now) => String(now) === String(ids));
+  },
+
+  noneIsThereTwice(ids) {
+    assert.equal(new Set(ids).size, ids.length, "a tweet is there twice");
+  },
+
+  async nothingJumped(window, world, what) {
+    const { total, worst } = await window.layoutShift();
+    world.measured(`layout shift while ${what}: ${total.toFixed(4)}`);
+    assert.ok(total < 0.1, `things jumped by ${total}: ${worst.slice(0, 10).join("; ")}`);
+  },
+
+  async nothingSticksOut({ page }) {
+    const [wide, screen] = await page.evaluate(() => [document.scrollingElement.scrollWidth, window.innerWidth]);
+    assert.ok(wide <= screen, `the page is ${wide} px wide on a screen of ${screen} px`);
+  },
+};
+
+export const feed = ({ page }) => page.getByRole("feed", { name: "Home timeline" });
+/** The tweets of the view, from top to bottom. */
+export const tweets = ({ page }) => page.locator("main article[data-tweet-id]");
+export const tweet = ({ page }, id) => page.locator(`main article[data-tweet-id="${id}"]`).first();
+export const bar = ({ page }) => page.getByRole("button", { name: /^(\d+|99\+) new tweets?$/ });
+export const button = (place, name) => (place.page ?? place).getByRole("button", { name });
+
+/** Id and position of each tweet on the page. */
+export const shown = (window) =>
+  tweets(window).evaluateAll((articles) =>
+    articles.map(({ dataset }) => ({ id: dataset.tweetId, position: dataset.position })),
+  );
