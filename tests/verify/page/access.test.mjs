@@ -4,9 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { until } from "./cloud.mjs";
+import { API, until } from "./cloud.mjs";
 import { button, given, then, tweets, when } from "./steps.mjs";
-import { API } from "./cloud.mjs";
 import { NARROW, RESULTS, WIDE, scenario } from "./world.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -15,53 +14,71 @@ const KILOBYTES = 60;
 
 async function violations({ page }) {
   await page.evaluate(AXE);
-  const found = await page.evaluate((values) => axe.run(document, { runOnly: { type: "tag", values }, resultTypes: ["violations"] }), RULES);
+  const found = await page.evaluate(
+    (values) => axe.run(document, { runOnly: { type: "tag", values }, resultTypes: ["violations"] }),
+    RULES,
+  );
   return found.violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) => nodes.slice(0, 5).map((node) => `${id}: ${node.html.slice(0, 200)} · ${node.failureSummary.replace(/\s+/g, " ")}`));
+    .flatMap(({ id, nodes }) =>
+      nodes
+        .slice(0, 5)
+        .map((node) => `${id}: ${node.html.slice(0, 200)} · ${node.failureSummary.replace(/\s+/g, " ")}`),
+    );
 }
 
 /** Every view, with something in it. */
-async function everyView(reader, author, tweet) {
-  return [
-    ["home", "#/", "Home"],
-    ["profile", `#/u/${author.handle}`, "Author"],
-    ["tweet", `#/t/${tweet.id}`],
-    ["likes", "#/likes", /likes|liked/i],
-    ["inside", "#/inside", /inside/i],
-  ];
-}
+const everyView = (author, tweet) => [
+  ["home", "#/", "Home"],
+  ["profile", `#/u/${author.handle}`, "Author"],
+  ["tweet", `#/t/${tweet.id}`],
+  ["likes", "#/likes", /likes|liked/i],
+  ["inside", "#/inside", /inside/i],
+];
 
-for (const [size, viewport] of [["wide", WIDE], ["narrow", NARROW]]) {
+for (const [size, viewport] of [
+  ["wide", WIDE],
+  ["narrow", NARROW],
+]) {
   for (const theme of ["light", "dark"]) {
-    scenario(`axe finds nothing serious on any view, ${size} and ${theme}`, async (world) => {
-      const { reader, author, tweets: posted } = await given.aReaderOf(6);
-      await author.call("POST", "/v1/tweets", { text: "A reply", in_reply_to: posted[0].id });
-      await reader.call("PUT", `/v1/tweets/${posted[0].id}/like`);
-      await until("the like is listed", async () => (await reader.call("GET", "/v1/users/me/likes")).data.length);
-      const window = await world.opens({ size: viewport, theme });
-      const wrong = [];
-      const look = async (view) => {
-        await window.page.waitForTimeout(300);
-        await window.page.screenshot({ path: join(RESULTS, `${view}-${size}-${theme}.png`) });
-        wrong.push(...(await violations(window)).map((line) => `${view}: ${line}`));
-        await then.nothingSticksOut(window);
-      };
-      await window.page.getByRole("button", { name: /^Sign in as @/ }).first().waitFor();
-      await look("signin");
-      await when.signsIn(window, reader);
-      await tweets(window).first().waitFor();
-      for (const [view, route, heading] of await everyView(reader, author, posted[0])) {
-        await when.goesTo(window, route, heading);
-        if (view !== "inside") await tweets(window).first().waitFor();
-        await look(view);
-      }
-      await when.goesTo(window, "#/", "Home");
-      await window.page.getByRole("checkbox", { name: "Show how it came" }).check();
-      await tweets(window).filter({ hasText: /pushed/i }).first().waitFor();
-      await look("explained");
-      assert.deepEqual(wrong, []);
-    }, { seconds: 90 });
+    scenario(
+      `axe finds nothing serious on any view, ${size} and ${theme}`,
+      async (world) => {
+        const { reader, author, tweets: posted } = await given.aReaderOf(6);
+        await author.call("POST", "/v1/tweets", { text: "A reply", in_reply_to: posted[0].id });
+        await reader.call("PUT", `/v1/tweets/${posted[0].id}/like`);
+        await until("the like is listed", async () => (await reader.call("GET", "/v1/users/me/likes")).data.length);
+        const window = await world.opens({ size: viewport, theme });
+        const wrong = [];
+        const look = async (view) => {
+          await window.page.waitForTimeout(300);
+          await window.page.screenshot({ path: join(RESULTS, `${view}-${size}-${theme}.png`) });
+          await then.nothingSticksOut(window);
+          wrong.push(...(await violations(window)).map((line) => `${view}: ${line}`));
+        };
+        await window.page
+          .getByRole("button", { name: /^Sign in as @/ })
+          .first()
+          .waitFor();
+        await look("signin");
+        await when.signsIn(window, reader);
+        await tweets(window).first().waitFor();
+        for (const [view, route, heading] of everyView(author, posted[0])) {
+          await when.goesTo(window, route, heading);
+          if (view !== "inside") await tweets(window).first().waitFor();
+          await look(view);
+        }
+        await when.goesTo(window, "#/", "Home");
+        await window.page.getByRole("checkbox", { name: "Show how it came" }).check();
+        await tweets(window)
+          .filter({ hasText: /pushed/i })
+          .first()
+          .waitFor();
+        await look("explained");
+        assert.deepEqual(wrong, []);
+      },
+      { seconds: 90 },
+    );
   }
 }
 
@@ -83,7 +100,7 @@ async function tabsTo({ page }, goal) {
 }
 
 scenario("with the keyboard alone, one signs in, posts and likes", async (world) => {
-  const { reader, author, tweets: posted } = await given.aReaderOf(3);
+  const { reader, tweets: posted } = await given.aReaderOf(3);
   const window = await world.opens();
   const { page } = window;
   await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
@@ -105,20 +122,23 @@ scenario("with the keyboard alone, one signs in, posts and likes", async (world)
   await then.isPressed(like);
   await until("the API knows of the like", async () => (await reader.tweet(posted[2].id)).liked);
   assert.ok(await like.evaluate((element) => element === document.activeElement), "the focus stays on the button");
-  void author;
 });
 
 scenario("the skip link leads to the content, and the landmarks are there", async (world) => {
   const { reader } = await given.aReaderOf(3);
   const window = await when.reads(world, reader);
   const { page } = window;
-  for (const landmark of ["banner", "main", "complementary"]) assert.ok(await page.getByRole(landmark).count(), landmark);
+  for (const landmark of ["banner", "main", "complementary"])
+    assert.ok(await page.getByRole(landmark).count(), landmark);
   assert.equal(await page.getByRole("navigation", { name: "Main" }).count(), 1);
   await page.reload();
   await tweets(window).first().waitFor();
   await page.keyboard.press("Tab");
   const skip = page.getByRole("link", { name: "Skip to content" });
-  assert.ok(await skip.evaluate((element) => element === document.activeElement), "it is the first thing that Tab reaches");
+  assert.ok(
+    await skip.evaluate((element) => element === document.activeElement),
+    "it is the first thing that Tab reaches",
+  );
   await page.keyboard.press("Enter");
   const isInMain = () => page.evaluate(() => document.querySelector("main").contains(document.activeElement));
   await until("the focus is in the content", isInMain);
@@ -130,13 +150,19 @@ scenario("what happens is told to a screen reader", async (world) => {
   const window = await when.reads(world, reader);
   await author.posts("Told, not only shown");
   const live = window.page.locator("[role=status], [aria-live=polite]");
-  await live.filter({ hasText: /1 new tweet/ }).first().waitFor({ state: "attached" });
+  await live
+    .filter({ hasText: /1 new tweet/ })
+    .first()
+    .waitFor({ state: "attached" });
 });
 
-scenario("who wants no motion gets none", async (world) => {
+scenario("nothing moves for people who asked for no motion", async (world) => {
   const { reader } = await given.aReaderOf(3);
   const window = await when.reads(world, reader, { motion: "reduce" });
-  for (const [route, heading] of [["#/", "Home"], ["#/inside", /inside/i]]) {
+  for (const [route, heading] of [
+    ["#/", "Home"],
+    ["#/inside", /inside/i],
+  ]) {
     await when.goesTo(window, route, heading);
     const moving = await window.page.evaluate(() => {
       const long = (times) => times.split(",").some((time) => parseFloat(time) * (time.includes("ms") ? 1 : 1000) > 20);
@@ -157,14 +183,19 @@ scenario("script and styles are small", async (world) => {
   const files = readdirSync(folder, { recursive: true }).filter((name) => /\.(m?js|css)$/.test(name));
   const bytes = files.reduce((sum, name) => sum + readFileSync(join(folder, name)).length, 0);
   const page = readFileSync(join(folder, "index.html"), "utf8");
-  const inline = [...page.matchAll(/<(script|style)\b[^>]*>([^]*?)<\/\1>/g)].reduce((sum, found) => sum + found[2].length, 0);
+  const inline = [...page.matchAll(/<(script|style)\b[^>]*>([^]*?)<\/\1>/g)].reduce(
+    (sum, found) => sum + found[2].length,
+    0,
+  );
   world.measured(`${files.length} files of script and styles: ${((bytes + inline) / 1024).toFixed(1)} KB`);
-  assert.ok(files.length && bytes + inline < 1000 * KILOBYTES, `${bytes + inline} bytes`);
+  assert.ok(files.length && bytes + inline < 1024 * KILOBYTES, `${bytes + inline} bytes`);
 
   // What is not in the folder must not be loaded either.
   const window = await world.opens();
   await window.page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
   const loaded = await window.page.evaluate(() => performance.getEntriesByType("resource").map(({ name }) => name));
-  const foreign = loaded.filter((url) => /\.(m?js|css)(\?|$)/.test(url) && !files.some((file) => url === `${API}/${file}`));
+  const foreign = loaded.filter(
+    (url) => /\.(m?js|css)(\?|$)/.test(url) && !files.some((file) => url === `${API}/${file}`),
+  );
   assert.deepEqual(foreign, []);
 });

@@ -94,6 +94,11 @@ export class Person {
       const there = new Set(await this.homeIds());
       return wanted.filter((id) => !there.has(id));
     };
-    await until(`the home timeline of @${this.handle} has ${wanted.length} tweets`, missing, (left) => !left.length, seconds);
+    await until(
+      `the home timeline of @${this.handle} has ${wanted.length} tweets`,
+      missing,
+      (left) => !left.length,
+      seconds,
+    );
   }
 }

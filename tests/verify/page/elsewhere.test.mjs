@@ -9,14 +9,23 @@ import { API, tokenOf } from "./cloud.mjs";
 import { given, then, tweets, when } from "./steps.mjs";
 import { scenario } from "./world.mjs";
 
-const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".json": "application/json", ".svg": "image/svg+xml" };
+const TYPES = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".mjs": "text/javascript",
+  ".css": "text/css",
+  ".json": "application/json",
+  ".svg": "image/svg+xml",
+};
 const CLIENT = "the-page";
 
 /** A server on a free port, and its address. */
 async function listens(world, answer) {
-  const server = world.serves(createServer((request, response) => {
-    answer(request, response).catch((problem) => response.writeHead(500).end(String(problem)));
-  }));
+  const server = world.serves(
+    createServer((request, response) => {
+      answer(request, response).catch((problem) => response.writeHead(500).end(String(problem)));
+    }),
+  );
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return `http://localhost:${server.address().port}`;
 }
@@ -29,7 +38,9 @@ async function aHost(world, config) {
   return listens(world, async (request, response) => {
     const path = normalize(new URL(request.url, "http://localhost").pathname).replace(/\/$/, "/index.html");
     const body = await readFile(join(folder, path)).catch(() => undefined);
-    response.writeHead(body ? 200 : 404, { "content-type": TYPES[extname(path)] ?? "application/octet-stream" }).end(body);
+    response
+      .writeHead(body ? 200 : 404, { "content-type": TYPES[extname(path)] ?? "application/octet-stream" })
+      .end(body);
   });
 }
 
@@ -40,9 +51,16 @@ async function anIssuer(world, person) {
   const url = await listens(world, async (request, response) => {
     const { pathname, searchParams } = new URL(request.url, "http://localhost");
     const json = (status, body) =>
-      response.writeHead(status, { "content-type": "application/json", "access-control-allow-origin": "*" }).end(JSON.stringify(body));
+      response
+        .writeHead(status, { "content-type": "application/json", "access-control-allow-origin": "*" })
+        .end(JSON.stringify(body));
     if (pathname === "/.well-known/openid-configuration")
-      return json(200, { issuer: url, authorization_endpoint: `${url}/authorize`, token_endpoint: `${url}/token`, code_challenge_methods_supported: ["S256"] });
+      return json(200, {
+        issuer: url,
+        authorization_endpoint: `${url}/authorize`,
+        token_endpoint: `${url}/token`,
+        code_challenge_methods_supported: ["S256"],
+      });
     if (pathname === "/authorize") {
       asked.push(Object.fromEntries(searchParams));
       const code = randomUUID();
@@ -58,9 +76,15 @@ async function anIssuer(world, person) {
       const form = new URLSearchParams(text);
       const grant = codes.get(form.get("code"));
       codes.delete(form.get("code"));
-      const proof = createHash("sha256").update(form.get("code_verifier") ?? "").digest("base64url");
-      const isGood = grant && proof === grant.code_challenge && form.get("redirect_uri") === grant.redirect_uri &&
-        form.get("client_id") === CLIENT && form.get("grant_type") === "authorization_code";
+      const proof = createHash("sha256")
+        .update(form.get("code_verifier") ?? "")
+        .digest("base64url");
+      const isGood =
+        grant &&
+        proof === grant.code_challenge &&
+        form.get("redirect_uri") === grant.redirect_uri &&
+        form.get("client_id") === CLIENT &&
+        form.get("grant_type") === "authorization_code";
       if (!isGood) return json(400, { error: "invalid_grant" });
       return json(200, { access_token: await tokenOf(person.handle), token_type: "Bearer", expires_in: 3600 });
     }
@@ -82,13 +106,19 @@ scenario("on another host, one signs in at an OpenID provider, and reads", async
   const { page } = window;
   // Where the deployment has no /dev, nobody asks for it.
   page.on("request", (request) => assert.ok(!request.url().includes("/dev/token"), "the local issuer was asked"));
-  await page.getByRole("button", { name: /^Sign in/ }).first().click();
+  await page
+    .getByRole("button", { name: /^Sign in/ })
+    .first()
+    .click();
   await page.getByRole("heading", { name: "Home", exact: true }).waitFor();
   await then.shows(window, await reader.homeIds(5));
   assert.ok(!/[?&](code|state)=/.test(page.url()), "the code is not left in the address");
 
   const [{ response_type, client_id, scope, state, code_challenge, code_challenge_method }] = issuer.asked;
-  assert.deepEqual({ response_type, client_id, scope, code_challenge_method }, { response_type: "code", client_id: CLIENT, scope: "openid", code_challenge_method: "S256" });
+  assert.deepEqual(
+    { response_type, client_id, scope, code_challenge_method },
+    { response_type: "code", client_id: CLIENT, scope: "openid", code_challenge_method: "S256" },
+  );
   assert.ok(state.length >= 16 && code_challenge.length === 43);
   const kept = await page.evaluate(() => JSON.stringify(localStorage));
   assert.ok(!kept.includes("eyJ"), "no token is in localStorage");
@@ -98,7 +128,10 @@ scenario("on another host, one signs in at an OpenID provider, and reads", async
   await when.posts(window, "From another host");
   await tweets(window).filter({ hasText: "From another host" }).waitFor();
   await when.presses(window, "Sign out");
-  await page.getByRole("button", { name: /^Sign in/ }).first().waitFor();
+  await page
+    .getByRole("button", { name: /^Sign in/ })
+    .first()
+    .waitFor();
 });
 
 scenario("an answer of the provider that nobody asked for is refused", async (world) => {
@@ -108,7 +141,10 @@ scenario("an answer of the provider that nobody asked for is refused", async (wo
   const { page } = window;
   await page.goto(`${host}/?code=stolen&state=made-up`);
   await then.says(window, /\w+ \w+/, "alert");
-  await page.getByRole("button", { name: /^Sign in/ }).first().waitFor();
+  await page
+    .getByRole("button", { name: /^Sign in/ })
+    .first()
+    .waitFor();
   assert.equal(await tweets(window).count(), 0);
 });
 

@@ -8,46 +8,58 @@ import { scenario } from "./world.mjs";
 const HOME = /\/v1\/home_timeline(\?|$)/;
 const held = { before: (window) => window.holdsItsWebSockets() };
 
-scenario("somebody who was offline comes back without a hole", async (world) => {
-  const { reader, author } = await given.aReaderOf(30);
-  const window = await when.reads(world, reader, held);
-  await window.goesOffline();
-  await then.says(window, /You are offline/, "status");
-  const missed = await author.postsMany(25, "While you were away,");
-  await reader.hasAtHome(missed);
-  const before = await shown(window);
-  await window.comesBack();
-  await window.page.getByText(/You are offline/).filter({ visible: true }).first().waitFor({ state: "hidden" });
-  const started = Date.now();
-  await bar(window).filter({ hasText: "25 new tweets" }).waitFor({ timeout: 40_000 });
-  world.measured(`back online, the bar came after ${((Date.now() - started) / 1000).toFixed(1)} s`);
-  assert.deepEqual((await shown(window)).slice(0, before.length), before, "nothing is put above what one reads");
-  const expected = await reader.homeIds(before.length + 25);
-  await when.fillsUpTo(window, expected);
-  then.noneIsThereTwice((await shown(window)).map(({ position }) => position));
+scenario(
+  "somebody who was offline comes back without a hole",
+  async (world) => {
+    const { reader, author } = await given.aReaderOf(30);
+    const window = await when.reads(world, reader, held);
+    await window.goesOffline();
+    await then.says(window, /You are offline/, "status");
+    const missed = await author.postsMany(25, "While you were away,");
+    await reader.hasAtHome(missed);
+    const before = await shown(window);
+    await window.comesBack();
+    await window.page
+      .getByText(/You are offline/)
+      .filter({ visible: true })
+      .first()
+      .waitFor({ state: "hidden" });
+    const started = Date.now();
+    await bar(window).filter({ hasText: "25 new tweets" }).waitFor({ timeout: 40_000 });
+    world.measured(`back online, the bar came after ${((Date.now() - started) / 1000).toFixed(1)} s`);
+    assert.deepEqual((await shown(window)).slice(0, before.length), before, "nothing is put above what one reads");
+    const expected = await reader.homeIds(before.length + 25);
+    await when.fillsUpTo(window, expected);
+    then.noneIsThereTwice(await shown(window));
 
-  // The line is alive again.
-  await author.posts("And this one comes live");
-  await bar(window).filter({ hasText: "1 new tweet" }).waitFor({ timeout: 40_000 });
-}, { seconds: 120 });
+    // The line is alive again.
+    await author.posts("And this one comes live");
+    await bar(window).filter({ hasText: "1 new tweet" }).waitFor({ timeout: 40_000 });
+  },
+  { seconds: 120 },
+);
 
-scenario("a long absence leaves a gap that can be filled", async (world) => {
-  const { reader, author } = await given.aReaderOf(25);
-  const window = await when.reads(world, reader, held);
-  await window.goesOffline();
-  await then.says(window, /You are offline/, "status");
-  const missed = await author.postsMany(150, "While you were away for long,");
-  await reader.hasAtHome(missed);
-  await window.comesBack();
-  await bar(window).waitFor({ timeout: 40_000 });
-  await bar(window).click();
-  const gap = window.page.getByRole("button", { name: /^Load what is between/ });
-  await gap.waitFor();
-  const expected = await reader.homeIds(170);
-  await when.fillsUpTo(window, expected);
-  await gap.waitFor({ state: "detached" });
-  then.noneIsThereTwice((await shown(window)).map(({ position }) => position));
-}, { seconds: 120 });
+scenario(
+  "a long absence leaves a gap that can be filled",
+  async (world) => {
+    const { reader, author } = await given.aReaderOf(25);
+    const window = await when.reads(world, reader, held);
+    await window.goesOffline();
+    await then.says(window, /You are offline/, "status");
+    const missed = await author.postsMany(150, "While you were away for long,");
+    await reader.hasAtHome(missed);
+    await window.comesBack();
+    await bar(window).waitFor({ timeout: 40_000 });
+    await bar(window).click();
+    const gap = window.page.getByRole("button", { name: /^Load what is between/ });
+    await gap.waitFor();
+    const expected = await reader.homeIds(170);
+    await when.fillsUpTo(window, expected);
+    await gap.waitFor({ state: "detached" });
+    then.noneIsThereTwice(await shown(window));
+  },
+  { seconds: 120 },
+);
 
 scenario("without WebSockets, the page asks every half minute", async (world) => {
   const { reader, author } = await given.aReaderOf(5);
@@ -86,12 +98,21 @@ scenario("too many requests: the page says so, waits, and goes on by itself", as
   const problem = { type: "urn:roost:problem:too-many", title: "Too many requests", status: 429, detail: "wait" };
   await window.page.route(HOME, (route) => {
     if (refused++ > 0) return route.continue();
-    return route.fulfill({ status: 429, headers: { "retry-after": "3" }, contentType: "application/problem+json", json: problem });
+    return route.fulfill({
+      status: 429,
+      headers: { "retry-after": "3" },
+      contentType: "application/problem+json",
+      json: problem,
+    });
   });
   await when.signsIn(window, reader);
   await then.says(window, /Too many requests; trying again in \d+ s/);
   await tweets(window).nth(4).waitFor();
-  await window.page.getByText(/Too many requests/).filter({ visible: true }).first().waitFor({ state: "hidden" });
+  await window.page
+    .getByText(/Too many requests/)
+    .filter({ visible: true })
+    .first()
+    .waitFor({ state: "hidden" });
 });
 
 scenario("a page with missing parts says so", async (world) => {
@@ -113,9 +134,16 @@ scenario("an error of the system is said in words, and can be tried again", asyn
   const window = await world.opens();
   window.expects(/status of 500/);
   let works = false;
-  const problem = { type: "urn:roost:problem:internal", title: "Something went wrong", status: 500, detail: "an error of ours", request_id: "r-1" };
+  const problem = {
+    type: "urn:roost:problem:internal",
+    title: "Something went wrong",
+    status: 500,
+    detail: "an error of ours",
+    request_id: "r-1",
+  };
   await window.page.route(HOME, (route) =>
-    works ? route.continue() : route.fulfill({ status: 500, contentType: "application/problem+json", json: problem }));
+    works ? route.continue() : route.fulfill({ status: 500, contentType: "application/problem+json", json: problem }),
+  );
   await when.signsIn(window, reader);
   await then.says(window, /\w+ \w+ \w+/, "alert");
   works = true;

@@ -8,7 +8,10 @@ import { scenario } from "./world.mjs";
 const gone = (window, id) => tweet(window, id).waitFor({ state: "detached" });
 
 scenario("a tweet is liked and not liked any more", async (world) => {
-  const { reader, tweets: [liked] } = await given.aReaderOf(3);
+  const {
+    reader,
+    tweets: [liked],
+  } = await given.aReaderOf(3);
   const window = await when.reads(world, reader);
   const like = button(tweet(window, liked.id), /^Like/);
   await then.isPressed(like, false);
@@ -28,11 +31,21 @@ scenario("a tweet is liked and not liked any more", async (world) => {
 });
 
 scenario("a like that is refused is taken back with a message", async (world) => {
-  const { reader, tweets: [liked] } = await given.aReaderOf(3);
+  const {
+    reader,
+    tweets: [liked],
+  } = await given.aReaderOf(3);
   const window = await when.reads(world, reader);
   window.expects(/status of 500/);
-  const problem = { type: "urn:roost:problem:internal", title: "Something went wrong", status: 500, detail: "try again" };
-  await window.page.route("**/like", (route) => route.fulfill({ status: 500, contentType: "application/problem+json", json: problem }));
+  const problem = {
+    type: "urn:roost:problem:internal",
+    title: "Something went wrong",
+    status: 500,
+    detail: "try again",
+  };
+  await window.page.route("**/like", (route) =>
+    route.fulfill({ status: 500, contentType: "application/problem+json", json: problem }),
+  );
   const like = button(tweet(window, liked.id), /^Like/);
   await like.click();
   await then.says(window, /\w+/, "alert");
@@ -40,7 +53,10 @@ scenario("a like that is refused is taken back with a message", async (world) =>
 });
 
 scenario("a repost reaches the followers of the person who reposts", async (world) => {
-  const { reader, tweets: [reposted] } = await given.aReaderOf(3);
+  const {
+    reader,
+    tweets: [reposted],
+  } = await given.aReaderOf(3);
   const [friend] = await given.people("Friend");
   await friend.follows(reader);
   const window = await when.reads(world, reader);
@@ -49,7 +65,9 @@ scenario("a repost reaches the followers of the person who reposts", async (worl
   await then.isPressed(repost);
   await friend.hasAtHome([reposted]);
   const friends = await when.reads(world, friend);
-  await tweet(friends, reposted.id).filter({ hasText: /Reader.*reposted|reposted.*Reader/is }).waitFor();
+  await tweet(friends, reposted.id)
+    .filter({ hasText: /Reader.*reposted|reposted.*Reader/is })
+    .waitFor();
 
   await repost.click();
   await then.isPressed(repost, false);
@@ -57,7 +75,10 @@ scenario("a repost reaches the followers of the person who reposts", async (worl
 });
 
 scenario("a tweet that was hidden stays away, and comes back if it was a mistake", async (world) => {
-  const { reader, tweets: [hidden] } = await given.aReaderOf(3);
+  const {
+    reader,
+    tweets: [hidden],
+  } = await given.aReaderOf(3);
   const window = await when.reads(world, reader);
   await button(tweet(window, hidden.id), /^Hide/).click();
   await gone(window, hidden.id);
@@ -81,16 +102,27 @@ scenario("one's own tweet is posted, and deleted after a second thought", async 
   assert.equal((await author.tweet(id)).text, text, "it is still there");
   await button(window, "Really delete?").click();
   await gone(window, id);
-  await until("the API has deleted it", () => author.tweet(id).then(() => false, (problem) => /404/.test(problem.message)));
+  await until("the API has deleted it", () =>
+    author.tweet(id).then(
+      () => false,
+      (problem) => /404/.test(problem.message),
+    ),
+  );
 });
 
 scenario("a reply stands under its tweet", async (world) => {
-  const { reader, tweets: [asked] } = await given.aReaderOf(3);
+  const {
+    reader,
+    tweets: [asked],
+  } = await given.aReaderOf(3);
   const window = await when.reads(world, reader);
   await button(tweet(window, asked.id), /^Reply/).click();
   await window.page.getByLabel("Your reply").fill("An answer to it");
   await when.presses(window, "Post reply");
-  await until("the reply is listed", async () => (await reader.call("GET", `/v1/tweets/${asked.id}/replies`)).data.length);
+  await until(
+    "the reply is listed",
+    async () => (await reader.call("GET", `/v1/tweets/${asked.id}/replies`)).data.length,
+  );
   await when.goesTo(window, `#/t/${asked.id}`);
   await tweet(window, asked.id).waitFor();
   await tweets(window).filter({ hasText: "An answer to it" }).waitFor();
@@ -117,9 +149,6 @@ scenario("a picture comes with its description", async (world) => {
   const [author] = await given.people("Author");
   const window = await world.opens();
   const { page } = window;
-  const picture = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
-  await page.route("https://pictures.test/**", (route) => route.fulfill({ contentType: "image/png", body: picture }));
-  window.allowsHost("pictures.test");
   await when.signsIn(window, author);
   await page.getByLabel("What is happening?").fill("Look at this");
   await when.presses(window, "Add a picture or video");
@@ -129,7 +158,9 @@ scenario("a picture comes with its description", async (world) => {
   const posted = tweets(window).filter({ hasText: "Look at this" });
   await posted.getByRole("img", { name: "An owl on a roost" }).waitFor();
   const id = await posted.getAttribute("data-tweet-id");
-  assert.deepEqual((await author.tweet(id)).media, [{ type: "image", url: "https://pictures.test/owl.png", alt: "An owl on a roost" }]);
+  assert.deepEqual((await author.tweet(id)).media, [
+    { type: "image", url: "https://pictures.test/owl.png", alt: "An owl on a roost" },
+  ]);
 });
 
 scenario("a post whose answer was lost is posted once", async (world) => {
