@@ -104,12 +104,12 @@ scenario("the order is the reader's choice", async (world) => {
   await then.shows(window, latest);
 
   const answer = page.waitForResponse((response) => response.url().includes("order=ranked") && response.ok());
-  await page.getByRole("radio", { name: "Ranked" }).check();
+  await when.chooses(window, "Ranked");
   const ranked = (await (await answer).json()).data.map(({ id }) => id);
   await then.shows(window, ranked);
   assert.deepEqual([...ranked].sort(), [...latest].sort());
 
-  await page.getByRole("radio", { name: "Latest" }).check();
+  await when.chooses(window, "Latest");
   await then.shows(window, latest);
 });
 
@@ -131,7 +131,7 @@ scenario("each tweet says how it came, and a ranked one why it stands there", as
     .first()
     .waitFor();
 
-  await page.getByRole("radio", { name: "Ranked" }).check();
+  await when.chooses(window, "Ranked");
   for (const part of [/recency/i, /engagement/i, /affinity/i, /content/i])
     await tweets(window).first().filter({ hasText: part }).waitFor();
 });

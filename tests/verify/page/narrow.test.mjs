@@ -28,7 +28,7 @@ scenario(
     await tweets(window).filter({ hasText: "Posted from a phone" }).waitFor();
     await then.nothingSticksOut(window);
 
-    await window.page.getByRole("radio", { name: "Ranked" }).check();
+    await when.chooses(window, "Ranked");
     await tweets(window).first().waitFor();
     for (const [route, heading] of [
       [`#/u/${author.handle}`, "Author"],

@@ -18,13 +18,16 @@ export const given = {
     return { reader, author, tweets };
   },
 
-  /** Somebody of the seed whose tweets are pulled. */
-  async aCelebrity() {
+  /** The first whom this is true of. People with many followers come first, and the seed has made some. */
+  async somebody(isMeant) {
     const { data } = await dev("/dev/people?limit=200");
-    const celebrity = data.find((person) => person.is_celebrity);
-    assert.ok(celebrity, "the seed has made no celebrity");
-    return Person.who(celebrity);
+    const person = data.find(isMeant);
+    assert.ok(person, "the seed has made nobody like that");
+    return Person.who(person);
   },
+
+  /** Somebody whose tweets are pulled. */
+  aCelebrity: () => given.somebody((person) => person.is_celebrity),
 };
 
 export const when = {
@@ -57,6 +60,13 @@ export const when = {
 
   async presses({ page }, name, within) {
     await (within ?? page).getByRole("button", { name, exact: typeof name === "string" }).click();
+  },
+
+  /** An order of the home timeline. What people press is the label. */
+  async chooses({ page }, order) {
+    const radio = page.getByRole("radio", { name: order });
+    await page.locator("label").filter({ has: radio }).click();
+    await until(`${order} is chosen`, () => radio.isChecked());
   },
 
   /** Scrolls down until so many tweets were on the page, or the end is reached. Gives their ids. */
