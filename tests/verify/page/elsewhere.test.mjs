@@ -6,7 +6,7 @@ import { cp, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { extname, join, normalize } from "node:path";
 import { API, tokenOf } from "./cloud.mjs";
-import { given, then, tweets, when } from "./steps.mjs";
+import { button, given, then, tweets, when } from "./steps.mjs";
 import { scenario } from "./world.mjs";
 
 const TYPES = {
@@ -44,10 +44,14 @@ async function aHost(world, config) {
   });
 }
 
-/** An OpenID provider where one person is signed in already. It hands out tokens that the local cloud accepts. */
-async function anIssuer(world, person) {
+/**
+ * An OpenID provider where one person is signed in already. It hands out tokens that the local cloud accepts. `state` is what
+ * it answers with instead of what it was sent.
+ */
+async function anIssuer(world, person, state) {
   const codes = new Map();
   const asked = [];
+  const exchanges = [];
   const url = await listens(world, async (request, response) => {
     const { pathname, searchParams } = new URL(request.url, "http://localhost");
     const json = (status, body) =>
@@ -67,7 +71,7 @@ async function anIssuer(world, person) {
       codes.set(code, asked.at(-1));
       const back = new URL(searchParams.get("redirect_uri"));
       back.searchParams.set("code", code);
-      back.searchParams.set("state", searchParams.get("state"));
+      back.searchParams.set("state", state ?? searchParams.get("state"));
       return response.writeHead(302, { location: back.href }).end();
     }
     if (pathname === "/token" && request.method === "POST") {
@@ -85,16 +89,17 @@ async function anIssuer(world, person) {
         form.get("redirect_uri") === grant.redirect_uri &&
         form.get("client_id") === CLIENT &&
         form.get("grant_type") === "authorization_code";
+      exchanges.push(isGood);
       if (!isGood) return json(400, { error: "invalid_grant" });
       return json(200, { access_token: await tokenOf(person.handle), token_type: "Bearer", expires_in: 3600 });
     }
     return json(404, {});
   });
-  return { url, asked };
+  return { url, asked, exchanges };
 }
 
-async function withIssuer(world, person) {
-  const issuer = await anIssuer(world, person);
+async function withIssuer(world, person, state) {
+  const issuer = await anIssuer(world, person, state);
   const config = { api: API, oidc: { issuer: issuer.url, client_id: CLIENT, scope: "openid" } };
   return { issuer, host: await aHost(world, config) };
 }
@@ -134,18 +139,26 @@ scenario("on another host, one signs in at an OpenID provider, and reads", async
     .waitFor();
 });
 
-scenario("an answer of the provider that nobody asked for is refused", async (world) => {
+scenario("an answer of the provider to somebody else's question is refused", async (world) => {
   const [reader] = await given.people("Reader");
-  const { host } = await withIssuer(world, reader);
+  const { issuer, host } = await withIssuer(world, reader, "of-somebody-else");
   const window = await world.opens({ at: host });
   const { page } = window;
-  await page.goto(`${host}/?code=stolen&state=made-up`);
+  await button(window, /^Sign in/)
+    .first()
+    .click();
   await then.says(window, /\w+ \w+/, "alert");
-  await page
-    .getByRole("button", { name: /^Sign in/ })
+  await button(window, /^Sign in/)
     .first()
     .waitFor();
-  assert.equal(await tweets(window).count(), 0);
+  assert.deepEqual([issuer.asked.length, issuer.exchanges.length], [1, 0], "the code was not used");
+
+  await page.goto(`${host}/?code=stolen&state=made-up`);
+  await then.says(window, /\w+ \w+/, "alert");
+  await button(window, /^Sign in/)
+    .first()
+    .waitFor();
+  assert.equal(issuer.exchanges.length, 0, "a code without a question was not used");
 });
 
 scenario("on another host, the local cloud's own tokens work, too", async (world) => {
