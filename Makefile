@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run test verify verify-arm64 fmt lint build deploy destroy smoke redrive watch invoke seed receipt clean redis rust running watched check-template check-api bench
+.PHONY: help setup run test verify verify-arm64 fmt lint build deploy destroy smoke redrive watch invoke seed receipt clean redis chromium rust running watched check-template check-api check-page bench
 
 VENV := .venv
 TOOLS := $(VENV)/.tools
@@ -15,6 +15,8 @@ MINISTACK_TOOLS := ministack==1.5.33 aws-sam-translator==1.115.0 cryptography==5
 # What turns docs/openapi.yaml on a running system, and makes a client of it, for `make check-api`.
 API_CHECK := $(VENV)/schemathesis/.tools
 API_CHECK_TOOLS := schemathesis==4.32.5 openapi-python-client==0.29.1
+# What drives a browser and looks for barriers in the page, for `make check-page`. Its package.json has the versions.
+PAGE_CHECK := tests/verify/page/node_modules/.package-lock.json
 NO_VENV := echo "the tools need Python 3 with venv and pip: please install them (Debian: apt install python3-venv)" >&2; exit 1;
 # What you answer when you first deploy, kept for the next time.
 export DEPLOYMENT ?= samconfig.deploy.toml
@@ -53,6 +55,16 @@ redis:
 	  else false; fi; \
 	} || { echo "redis-server is missing and could not be installed: please install Redis 7 or Valkey" >&2; exit 1; }
 
+chromium:
+	@test -n "$${CHROMIUM:-}" || command -v chromium >/dev/null || command -v google-chrome >/dev/null || command -v google-chrome-stable >/dev/null || { \
+	  echo "installing chromium"; \
+	  if command -v apt-get >/dev/null; then \
+	    if [ "$$(id -u)" = 0 ]; then as_root=; else as_root="sudo -n"; fi; \
+	    $$as_root apt-get update -q >/dev/null && \
+	    DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -y -q --no-install-recommends chromium >/dev/null; \
+	  else false; fi; \
+	} || { echo "chromium is missing and could not be installed: please install Chromium or Chrome, or name one with CHROMIUM=<its path>" >&2; exit 1; }
+
 $(TOOLS): Makefile
 	@echo "installing $(PYTHON_TOOLS)"
 	@python3 -m venv $(VENV) || { $(NO_VENV) }
@@ -71,8 +83,14 @@ $(API_CHECK): Makefile
 	@$(VENV)/schemathesis/bin/pip install --quiet --disable-pip-version-check $(API_CHECK_TOOLS)
 	@touch $@
 
+$(PAGE_CHECK): tests/verify/page/package.json tests/verify/page/package-lock.json
+	@command -v npm >/dev/null || { echo "the test of the page needs Node.js with npm: please install version 20 or newer" >&2; exit 1; }
+	@echo "installing $$(node -p 'Object.entries(require("./$<").dependencies).map((one) => one.join(" ")).join(", ")')"
+	@npm ci --prefix $(<D) --silent --no-audit --no-fund
+	@touch $@
+
 # Few people are enough for a celebrity here, so that `make seed` makes some, and pages of a fan-out are small, so that it can be
-# seen how they halve. The seed is built along: it is wanted next.
+# seen how they hand over. The seed is built along: it is wanted next.
 run: export CELEBRITY_THRESHOLD ?= 50
 run: export FAN_OUT_PAGE_SIZE ?= 10
 run: rust redis ## Run the whole system on this machine
@@ -89,7 +107,11 @@ check-api: redis $(API_CHECK) ## Check that a running system answers as docs/ope
 	cargo build --workspace --all-targets
 	@$(VENV)/schemathesis/bin/python tests/verify/check_api.py
 
-verify: redis check-template $(MINISTACK) ## Deploy the template with SAM into a cloud on this machine, and run the end-to-end suite on it
+check-page: redis chromium $(PAGE_CHECK) ## Check in a browser that the page does what it should (TESTS="home network" for some of the tests)
+	cargo build --workspace --all-targets
+	@python3 tests/verify/check_page.py $(TESTS)
+
+verify: redis chromium check-template $(MINISTACK) $(PAGE_CHECK) ## Deploy the template with SAM into a cloud on this machine, and run the end-to-end suite on it; includes check-page
 	@$(VENV)/bin/python tests/verify
 
 # Debian's compiler, cross compiler and emulator: what rustup installs is not touched.
@@ -181,4 +203,4 @@ bench: rust redis ## Measure what Roost takes beside what the machine allows, in
 
 clean: ## Remove everything that was built or installed here
 	cargo clean
-	rm -rf $(VENV) .aws-sam .verify $(ROOST_STATE_DIR)
+	rm -rf $(VENV) .aws-sam .verify $(ROOST_STATE_DIR) tests/verify/page/node_modules

@@ -4,16 +4,17 @@ There is no AWS account here, so MiniStack is the cloud: its CloudFormation, Lam
 Gateway, on one port, with IAM policies enforced. Redis is real. In this order:
 
 1. build     `sam build`, every function
-2. start     Redis, an issuer of tokens, and MiniStack (cloud.py), which notes whatever a policy was asked for
-3. guided    `sam deploy --guided`, answered with Enter until it asks for a change set (guided.py)
-4. mistakes  parameters that do not go together, and a first deployment that fails half-way and leaves nothing behind
-5. deploy    `sam deploy`, then the routes that MiniStack does not import (gateway.py)
-6. suite     `cargo test -p roost-tests --test it` against the deployment
-7. schedules every function that runs on a schedule, a few times
-8. redrive   a batch that was given up, by `make redrive`
-9. tokens    those of a Cognito user pool, as `make smoke` takes them
-10. policies what each function may do, against what it did and what its environment names (permissions.py)
-11. tear-down `sam delete`, always; then everything that was started is stopped
+2. page      the page of the local cloud in a browser, as `make check-page` does it (check_page.py)
+3. start     Redis, an issuer of tokens, and MiniStack (cloud.py), which notes whatever a policy was asked for
+4. guided    `sam deploy --guided`, answered with Enter until it asks for a change set (guided.py)
+5. mistakes  parameters that do not go together, and a first deployment that fails half-way and leaves nothing behind
+6. deploy    `sam deploy`, then the routes that MiniStack does not import (gateway.py)
+7. suite     `cargo test -p roost-tests --test it` against the deployment
+8. schedules every function that runs on a schedule, a few times
+9. redrive   a batch that was given up, by `make redrive`
+10. tokens   those of a Cognito user pool, as `make smoke` takes them
+11. policies what each function may do, against what it did and what its environment names (permissions.py)
+12. tear-down `sam delete`, always; then everything that was started is stopped
 
 Logs are in `.verify/`. What a deployment cannot show is skipped by the suite itself, which says why: tests that kill
 processes, restart Redis or choose parameters of their own run on the local cloud (`make test`).
@@ -74,7 +75,7 @@ PATIENCE = "8"
 TESTS_AT_ONCE = "4"
 # Of what failed tests said, as much as one reads.
 FAILURE_LINES = 200
-STEPS = ("build", "start", "guided", "mistakes", "deploy", "suite", "schedules", "redrive", "tokens", "policies")
+STEPS = ("build", "page", "start", "guided", "mistakes", "deploy", "suite", "schedules", "redrive", "tokens", "policies")
 
 
 def say(text: str) -> None:
@@ -167,6 +168,19 @@ class Verification:
         # Half of an unoptimised binary is symbols, which would be zipped and uploaded, too.
         for binary in (STATE / "build").glob("*/bootstrap"):
             subprocess.run(["strip", binary], check=True)
+
+    def page(self) -> None:
+        """On the local cloud, which nothing of the deployment is a part of. So it comes before the machine is busy with it."""
+        # With the features of `make test` and of the suite below, so that nothing is compiled twice.
+        environment = dict(os.environ)
+        self.run("cargo", "build", "--workspace", "--all-targets", log="page-build.log", environment=environment)
+        log = "page.log"
+        try:
+            self.run(sys.executable, "tests/verify/check_page.py", log=log, environment=environment)
+        finally:
+            for line in (STATE / log).read_text(errors="replace").splitlines():
+                if re.match(r"  (FAILED|figure)  |\d+ passed|the page in a browser", line):
+                    say(f"   {line.strip()}")
 
     def start(self) -> None:
         # Functions log in as they do to a cache of ours: by password, as a user with the template's access string.

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import first_run
 import guide
-from processes import Process, answers
+from processes import BINARIES, Process, answers
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -46,7 +46,7 @@ def start_cloud(folder: Path, parameters: dict[str, str]) -> tuple[Process, str]
     state = {"ROOST_STATE_DIR": str(folder), "ROOST_STOP_WITH_PARENT": "1", "NO_COLOR": "1"}
     parameters = {"CACHE_WATCH_SECONDS": "0", **parameters}
     environment = {**os.environ, **parameters, **dict.fromkeys(PORTS, "0"), **state}
-    command = [str(ROOT / "target" / "debug" / "roost-local")]
+    command = [str(BINARIES / "roost-local")]
     cloud = Process("the local cloud", command, environment, folder / "log")
     endpoints = folder / "endpoints.json"
     try:

@@ -9,7 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
-SEED = Path(__file__).parent.parent.parent / "target" / "debug" / "seed"
+from processes import BINARIES
+
 # Few enough to take seconds. Three of the people whom alice follows have 18 followers, the others have fewer.
 SIZE = {"SEED_USERS": "20", "SEED_TWEETS": "60"}
 PARAMETERS = {"CELEBRITY_THRESHOLD": "18"}
@@ -20,7 +21,7 @@ SETTLE_SECONDS = 20
 def seed(folder: Path) -> str:
     """What it says about the local cloud with this state."""
     environment = {**os.environ, **SIZE, "ROOST_STATE_DIR": str(folder)}
-    ended = subprocess.run([str(SEED)], env=environment, capture_output=True, text=True, timeout=PATIENCE)
+    ended = subprocess.run([str(BINARIES / "seed")], env=environment, capture_output=True, text=True, timeout=PATIENCE)
     if ended.returncode:
         raise SystemExit(f"the seed failed:\n{ended.stderr}")
     return ended.stdout

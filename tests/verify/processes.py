@@ -8,6 +8,9 @@ import time
 import urllib.request
 from pathlib import Path
 
+# Where the local cloud and the seed are. The local cloud reads the same variable, and finds its functions there.
+BINARIES = Path(os.environ.get("ROOST_BIN_DIR") or Path(__file__).parents[2] / "target" / "debug")
+
 
 def free_port() -> int:
     with socket.socket() as listener:
