@@ -123,12 +123,12 @@ impl ApplyFollows {
     /// Gives an existing list the followee's tweets as deep as the list reaches. A missing list is left missing: its
     /// rebuild will find the edge.
     async fn backfill(&self, edge: Edge) -> Result<()> {
-        let Some(oldest) = self.timelines.oldest_kept(edge.follower()).await? else {
+        let Some(depth) = self.timelines.depth(edge.follower()).await? else {
             return Ok(());
         };
         let recent = self
             .tweets
-            .newest_entries(edge.followee(), oldest.tweet, NEWEST, BACKFILL)
+            .newest_entries(edge.followee(), depth, NEWEST, BACKFILL)
             .await?;
         let recent: Vec<Entry> = recent
             .into_iter()

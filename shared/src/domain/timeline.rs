@@ -9,7 +9,12 @@
 //! [`PUSH_WITHIN_MS`]; older ones are inserted where they belong. What lies deeper in the list than entry *w* was
 //! pushed before *w*, so it was posted before *w* was pushed, and that is at most [`LATE_MS`] after *w* was posted.
 //! Hence everything at least [`LATE_MS`] newer than the last entry of a window is inside the window.
+//!
+//! A list that was read to its end needs no such rule. Whatever cuts a list notes the highest id that was ever cut off
+//! ([`ListEnd::Cut`]), so everything above that id is there, however fast it came. Lists that an older version has cut
+//! do not say so, and [`LATE_MS`] holds for them as for a window, until they are cut again.
 
+use super::entry::{Kind, TweetRef};
 use super::id::TIME_SHIFT;
 use super::{Entry, Origin, TweetId, UserId};
 
@@ -27,7 +32,7 @@ pub const PUSH_WITHIN_MS: u64 = 5_000;
 /// the time to within a tenth of a second.
 ///
 /// More would be dear: a reader trusts a window only from here above its last entry, so after a burst it has to read the
-/// whole list, and then the tables.
+/// whole list. The scripts know it, too (`stores/scripts/entry.lua`).
 pub const LATE_MS: u64 = 10_000;
 
 /// The floor of a source in which nothing can be relied on.
@@ -50,6 +55,9 @@ pub enum ListEnd {
     Building(u64),
     /// The list's first page is there, and the rest is still to be filled in.
     Filling(Filling),
+    /// The list holds everything above this id, the highest that was ever cut off. Entries below may be there too: what is
+    /// pushed late is not looked at.
+    Cut(TweetId),
 }
 
 /// How far down a list is whole whose rest is still to be filled in, and which of all fillings this is.
@@ -79,24 +87,58 @@ impl Filling {
 }
 
 impl ListEnd {
+    /// The end of a list of these entries, newest first, read from the tables. `bottom` says that there is nothing older.
+    pub fn of(entries: &[Entry], bottom: bool) -> Self {
+        match entries.last() {
+            Some(lowest) if !bottom => {
+                Self::Cut(TweetId::new(lowest.tweet.get().saturating_sub(1)))
+            }
+            _ => Self::Bottom,
+        }
+    }
+
     /// As the entry that stands at the end of the list. Its tweet id is 0, below every real one.
     pub const fn to_entry(self) -> Entry {
         let token = match self {
             Self::Bottom => 0,
             Self::Building(token) => token,
             Self::Filling(filling) => filling.0,
+            Self::Cut(highest) => {
+                // As long as a repost, with the top bit of the second half set. The scripts of versions that do not know
+                // this end take it for a filling: they give such a list up before they cut it.
+                return Entry::new(TweetId::new(0), UserId::new(highest.get()))
+                    .by(Origin::Rebuilt)
+                    .reposting(Self::PADDING);
+            }
         };
         Entry::new(TweetId::new(0), UserId::new(token))
     }
 
     pub fn from_entry(entry: Entry) -> Option<Self> {
-        match (entry.tweet.get(), entry.author.get()) {
-            (0, 0) => Some(Self::Bottom),
-            (0, token) if token < Filling::MARK => Some(Self::Building(token)),
-            (0, filling) => Some(Self::Filling(Filling(filling))),
+        match (entry.tweet.get(), entry.author.get(), entry.kind) {
+            (0, highest, Kind::Repost(_)) => Some(Self::Cut(TweetId::new(highest))),
+            (0, 0, _) => Some(Self::Bottom),
+            (0, token, _) if token < Filling::MARK => Some(Self::Building(token)),
+            (0, filling, _) => Some(Self::Filling(Filling(filling))),
             _ => None,
         }
     }
+
+    /// From here upwards nothing is missing from a list that was read to this end. `None` if it is not known yet.
+    pub const fn floor(self) -> Option<TweetId> {
+        match self {
+            Self::Bottom => Some(ALL_KNOWN),
+            Self::Building(_) => None,
+            Self::Filling(filling) => Some(filling.floor()),
+            Self::Cut(highest) => Some(TweetId::new(highest.get() + 1)),
+        }
+    }
+
+    const PADDING: TweetRef = TweetRef {
+        tweet_id: TweetId::new(0),
+        author_id: UserId::new(0),
+        is_reply: false,
+    };
 }
 
 /// Entries, and the id from which upwards none is missing among them.
@@ -135,6 +177,14 @@ impl Source {
             entries,
             floor: ALL_KNOWN,
         }
+    }
+
+    /// How many entries are above the floor, of those that the reader may see.
+    pub fn known(&self, shows: &impl Fn(&Entry) -> bool) -> usize {
+        let entries = self.entries.iter();
+        entries
+            .filter(|entry| entry.tweet >= self.floor && shows(entry))
+            .count()
     }
 
     /// Says of all entries how they came.
@@ -177,11 +227,12 @@ impl Window {
             // is as whole as the end says that was read with it.
             end = last;
         }
-        // What is below the floor of an unfinished list stands in it by chance, so the end counts for every window.
-        match ListEnd::from_entry(end) {
-            Some(ListEnd::Building(_)) => return Self::Building,
-            Some(ListEnd::Filling(filling)) => floor = floor.max(filling.floor()),
-            Some(ListEnd::Bottom) | None => {}
+        // What is below the floor of a list stands in it by chance, so the end counts for every window.
+        if let Some(end) = ListEnd::from_entry(end) {
+            match end.floor() {
+                Some(of_list) => floor = floor.max(of_list),
+                None => return Self::Building,
+            }
         }
         Self::Read(Source { entries, floor })
     }
@@ -301,52 +352,197 @@ mod tests {
         prop::collection::vec(delivery, 1..120)
     }
 
-    /// A list as the fan-out leaves it behind: tweets posted at random times arrive after random delays, late ones
-    /// are inserted in order, and the list is trimmed now and then. Gives all tweets, too.
+    /// A list as the scripts of `stores/scripts/` leave it behind.
+    struct List {
+        entries: Vec<Entry>,
+        cap: usize,
+        slack: usize,
+        /// `true` for a version that cuts a list without a word.
+        is_old_version: bool,
+    }
+
+    impl List {
+        fn end(&self) -> ListEnd {
+            let last = *self.entries.last().expect("a list is never empty");
+            let late = TweetId::new(last.tweet.get() + (LATE_MS << TIME_SHIFT));
+            ListEnd::from_entry(last).unwrap_or(ListEnd::Cut(late))
+        }
+
+        fn highest_cut(&self) -> TweetId {
+            match self.end() {
+                ListEnd::Cut(highest) => highest,
+                _ => ALL_KNOWN,
+            }
+        }
+
+        fn without_end(&self) -> Vec<Entry> {
+            let entries = self.entries.iter().copied();
+            entries.filter(|it| it.tweet > ALL_KNOWN).collect()
+        }
+
+        fn deliver(&mut self, entry: Entry, now: u64) {
+            if goes_to_the_head(entry.tweet, now) {
+                self.entries.insert(0, entry);
+            } else if self.is_old_version || entry.tweet > self.highest_cut() {
+                let place = self.entries.iter().position(|it| it.tweet <= entry.tweet);
+                match place {
+                    Some(place) if self.entries[place].tweet < entry.tweet => {
+                        self.entries.insert(place, entry);
+                    }
+                    _ => {}
+                }
+            }
+        }
+
+        fn trim(&mut self) {
+            if self.entries.len() <= self.cap + self.slack {
+                return;
+            }
+            if self.is_old_version {
+                self.entries.truncate(self.cap);
+                return;
+            }
+            let gone = self.entries[self.cap..].iter().map(|it| it.tweet).max();
+            let Some(gone) = gone.filter(|gone| *gone > ALL_KNOWN) else {
+                return;
+            };
+            let highest = gone.max(self.highest_cut());
+            self.entries.truncate(self.cap);
+            self.entries.push(ListEnd::Cut(highest).to_entry());
+        }
+
+        /// `added` are the author's, newest first.
+        fn backfill(&mut self, added: &[Entry]) {
+            let mut end = self.end();
+            let mut entries = self.without_end();
+            entries.extend(added.iter().take(self.cap + 1));
+            entries.retain(|it| it.tweet > self.highest_cut());
+            entries.sort_unstable_by_key(|it| std::cmp::Reverse(it.tweet));
+            entries.dedup();
+            if let Some(first) = entries.get(self.cap) {
+                end = ListEnd::Cut(first.tweet);
+                entries.truncate(self.cap);
+            }
+            entries.push(end.to_entry());
+            self.entries = entries;
+        }
+
+        fn remove(&mut self, author: UserId) {
+            self.entries
+                .retain(|it| it.tweet == ALL_KNOWN || it.author != author);
+        }
+    }
+
+    /// What else happens to a list, and when. Times are milliseconds by a clock that is right.
+    #[derive(Clone, Copy, Debug)]
+    enum Change {
+        Follow(u64),
+        Unfollow(u64),
+        /// The cap becomes smaller or larger.
+        Cap(usize),
+    }
+
+    const AUTHORS: u64 = 4;
+
+    fn changes() -> impl Strategy<Value = Vec<(u64, Change)>> {
+        let change = prop_oneof![
+            (0..AUTHORS).prop_map(Change::Follow),
+            (0..AUTHORS).prop_map(Change::Unfollow),
+            (2..130_usize).prop_map(Change::Cap),
+        ];
+        let at = (0..180_000_u64).prop_map(|at| START + at);
+        prop::collection::vec((at, change), 0..12)
+    }
+
+    /// What becomes of a list: tweets posted at random times arrive after random delays, late ones are inserted in order,
+    /// some come twice, authors are followed and unfollowed, and the list is trimmed now and then. Up to `upgrade`, an older
+    /// version does it, and nobody is followed or unfollowed. Gives the list, and all tweets that belong into it.
     fn list_after(
         deliveries: &[Delivery],
+        changes: &[(u64, Change)],
         sandboxes: &[Sandbox],
-        cap: usize,
+        (cap, slack): (usize, usize),
+        upgrade: u64,
     ) -> (Vec<Entry>, Vec<Entry>) {
-        let mut arrivals: Vec<(u64, u64, Entry)> = deliveries
-            .iter()
-            .enumerate()
-            .map(|(n, delivery)| {
-                let arrival = delivery.posted + delivery.delay;
-                let stamp = delivery.by.0.get(sandboxes).time(delivery.posted);
-                let id = TweetId::first_at(stamp).get() + n as u64 + 1;
-                (
-                    arrival,
-                    delivery.by.1.get(sandboxes).time(arrival),
-                    entry(id, 1),
-                )
-            })
-            .collect();
-        arrivals.sort_by_key(|(arrival, ..)| *arrival);
-        let mut list = vec![ListEnd::Bottom.to_entry()];
-        for (_, now, entry) in &arrivals {
-            if goes_to_the_head(entry.tweet, *now) {
-                list.insert(0, *entry);
-            } else if let Some(place) = list.iter().position(|other| other.tweet < entry.tweet) {
-                list.insert(place, *entry);
-            }
-            list.truncate(cap);
+        enum Event {
+            Arrival(Entry, u64, bool),
+            Change(Change),
         }
-        (
-            list,
-            arrivals.into_iter().map(|(.., entry)| entry).collect(),
-        )
+        let mut tweets = Vec::new();
+        let mut events = Vec::new();
+        for (n, delivery) in (0_u64..).zip(deliveries) {
+            let arrival = delivery.posted + delivery.delay;
+            let stamp = delivery.by.0.get(sandboxes).time(delivery.posted);
+            let id = TweetId::first_at(stamp).get() + n + 1;
+            let entry = entry(id, n % AUTHORS);
+            tweets.push((delivery.posted, entry));
+            let now = delivery.by.1.get(sandboxes).time(arrival);
+            events.push((arrival, Event::Arrival(entry, now, n % 5 > 0)));
+            if n % 7 == 0 {
+                let again = arrival + 1_000;
+                let now = delivery.by.0.get(sandboxes).time(again);
+                events.push((again, Event::Arrival(entry, now, true)));
+            }
+        }
+        let changes = changes.iter().filter(|(at, _)| *at > upgrade);
+        events.extend(changes.map(|(at, change)| (*at, Event::Change(*change))));
+        events.sort_by_key(|(at, _)| *at);
+        let mut list = List {
+            entries: vec![ListEnd::Bottom.to_entry()],
+            cap,
+            slack,
+            is_old_version: true,
+        };
+        let mut followed = [true; AUTHORS as usize];
+        for (at, event) in events {
+            list.is_old_version = at <= upgrade;
+            match event {
+                Event::Arrival(entry, now, trims) => {
+                    if followed[entry.author.get() as usize] {
+                        list.deliver(entry, now);
+                    }
+                    // A trim may come late.
+                    if trims {
+                        list.trim();
+                    }
+                }
+                Event::Change(Change::Cap(cap)) => list.cap = cap,
+                Event::Change(Change::Follow(author)) => {
+                    followed[author as usize] = true;
+                    let posted = tweets.iter().filter(|(posted, _)| *posted <= at);
+                    let posted = posted.map(|(_, entry)| *entry);
+                    let mut posted: Vec<Entry> =
+                        posted.filter(|it| it.author.get() == author).collect();
+                    posted.sort_unstable_by(|a, b| b.cmp(a));
+                    list.backfill(&posted);
+                }
+                Event::Change(Change::Unfollow(author)) => {
+                    followed[author as usize] = false;
+                    list.remove(UserId::new(author));
+                    if list.entries.is_empty() {
+                        // Redis has no empty lists. The next reader makes a new one.
+                        return (Vec::new(), Vec::new());
+                    }
+                }
+            }
+        }
+        let tweets = tweets.into_iter().map(|(_, entry)| entry);
+        let tweets = tweets.filter(|it| followed[it.author.get() as usize]);
+        (list.entries, tweets.collect())
     }
 
     proptest! {
         #[test]
         fn nothing_above_its_floor_is_missing_from_a_window_however_wrong_clocks_are(
             deliveries in deliveries(),
+            changes in changes(),
             sandboxes in prop::collection::vec(Sandbox::any(), 1..6),
-            cap in 2..130_usize,
-            window in 1..130_usize,
+            cap in (2..130_usize, 0..10_usize),
+            upgrade in prop_oneof![Just(0), Just(u64::MAX), (0..180_000_u64).prop_map(|at| START + at)],
+            window in 1..200_usize,
         ) {
-            let (list, tweets) = list_after(&deliveries, &sandboxes, cap);
+            let (list, tweets) = list_after(&deliveries, &changes, &sandboxes, cap, upgrade);
+            prop_assume!(!list.is_empty());
             let end = list.last().copied();
             let Window::Read(source) = Window::new(list.into_iter().take(window).collect(), end) else {
                 return Err(TestCaseError::fail("the list exists"));
@@ -354,6 +550,25 @@ mod tests {
             for tweet in tweets.iter().filter(|tweet| tweet.tweet >= source.floor) {
                 prop_assert!(source.entries.contains(tweet), "{} is above {}", tweet.tweet, source.floor);
             }
+        }
+
+        #[test]
+        fn a_list_that_was_read_to_its_end_lacks_nothing_but_what_was_cut_off(
+            deliveries in deliveries(),
+            sandboxes in prop::collection::vec(Sandbox::any(), 1..6),
+            cap in 2..130_usize,
+        ) {
+            let (list, tweets) = list_after(&deliveries, &[], &sandboxes, (cap, 0), 0);
+            let end = list.last().copied();
+            let Window::Read(source) = Window::new(list, end) else {
+                return Err(TestCaseError::fail("the list exists"));
+            };
+            let gone = tweets.iter().filter(|it| !source.entries.contains(it));
+            let highest = gone.map(|it| it.tweet.get()).max();
+            // What came twice may have been cut off once.
+            let twice = tweets.iter().step_by(7).map(|it| it.tweet.get() + 1);
+            let exact = highest.map_or(0, |highest| highest + 1);
+            prop_assert!(source.floor.get() == exact || twice.into_iter().any(|it| it == source.floor.get()));
         }
 
         // A list whose first page was rebuilt: everything above the floor, and below it what happened to be backfilled.
@@ -389,6 +604,18 @@ mod tests {
             prop_assert_eq!(ListEnd::from_entry(ListEnd::Filling(filling).to_entry()), Some(ListEnd::Filling(filling)));
             prop_assert!(filling.floor().get() > id);
             prop_assert!(filling.floor().get() - id <= 1 << TIME_SHIFT);
+        }
+
+        #[test]
+        fn a_cut_survives_its_entry(highest in 0..1_u64 << 63) {
+            let cut = ListEnd::Cut(TweetId::new(highest));
+            let bytes = cut.to_entry().to_bytes();
+            prop_assert_eq!(bytes.len(), Entry::REPOST_SIZE);
+            // What the scripts go by, those of older versions too.
+            prop_assert_eq!(&bytes[..8], &[0; 8]);
+            prop_assert_eq!(bytes[8..16].to_vec(), (highest | 1 << 63).to_be_bytes());
+            prop_assert_eq!(Entry::from_bytes(&bytes).and_then(ListEnd::from_entry), Some(cut));
+            prop_assert_eq!(cut.floor(), Some(TweetId::new(highest + 1)));
         }
 
         // Ids differ in their last bits only: what a double (53 bits) could not tell apart stays apart.
@@ -463,6 +690,7 @@ mod tests {
     fn the_end_of_a_list_says_how_much_it_knows() {
         let bottom = ListEnd::Bottom.to_entry();
         let building = ListEnd::Building(9).to_entry();
+        let cut = ListEnd::Cut(TweetId::new(3)).to_entry();
         assert_eq!(Window::new(vec![], None), Window::Missing);
         assert_eq!(
             Window::new(vec![entry(5, 1), building], Some(building)),
@@ -478,12 +706,30 @@ mod tests {
             Window::Building,
             "also where the list was filled right after the window was read"
         );
-        assert_eq!(
-            Window::new(vec![entry(5, 1), bottom], Some(bottom)),
+        let read = |floor| {
             Window::Read(Source {
                 entries: vec![entry(5, 1)],
-                floor: ALL_KNOWN
+                floor,
             })
+        };
+        assert_eq!(
+            Window::new(vec![entry(5, 1), bottom], Some(bottom)),
+            read(ALL_KNOWN)
+        );
+        assert_eq!(
+            Window::new(vec![entry(5, 1), cut], Some(cut)),
+            read(TweetId::new(4))
+        );
+        let late = TweetId::first_at(EPOCH_MS + LATE_MS);
+        assert_eq!(
+            Window::new(vec![entry(5, 1)], Some(entry(5, 1))),
+            read(late),
+            "a list that an older version has cut"
+        );
+        assert_eq!(
+            Window::new(vec![entry(5, 1)], Some(cut)),
+            read(late),
+            "a window"
         );
     }
 }

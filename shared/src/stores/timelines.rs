@@ -271,10 +271,8 @@ impl Timelines {
         entries: &[Entry],
         bottom: bool,
     ) -> Result<bool> {
-        let end = bottom.then_some(ListEnd::Bottom);
-        let done = self
-            .merge(user, Some(ListEnd::Building(token.0)), end, entries)
-            .await?;
+        let ends = (ListEnd::Building(token.0), ListEnd::of(entries, bottom));
+        let done = self.merge(user, Some(ends), entries).await?;
         self.release_rebuild(user, token).await?;
         Ok(done)
     }
@@ -286,12 +284,11 @@ impl Timelines {
         token: RebuildToken,
         entries: &[Entry],
     ) -> Result<bool> {
-        let end = entries
-            .last()
-            .map(|lowest| ListEnd::Filling(Filling::below(lowest.tweet, fastrand::u64(..))));
-        let done = self
-            .merge(user, Some(ListEnd::Building(token.0)), end, entries)
-            .await?;
+        let end = entries.last().map_or(ListEnd::Bottom, |lowest| {
+            ListEnd::Filling(Filling::below(lowest.tweet, fastrand::u64(..)))
+        });
+        let ends = (ListEnd::Building(token.0), end);
+        let done = self.merge(user, Some(ends), entries).await?;
         self.release_rebuild(user, token).await?;
         Ok(done)
     }
@@ -312,7 +309,7 @@ impl Timelines {
                 filling,
                 room: CAP.saturating_sub(length.saturating_sub(1)).max(1),
             },
-            Some(ListEnd::Bottom) | None => Unfinished::Nothing,
+            Some(ListEnd::Bottom | ListEnd::Cut(_)) | None => Unfinished::Nothing,
         })
     }
 
@@ -325,9 +322,8 @@ impl Timelines {
         entries: &[Entry],
         bottom: bool,
     ) -> Result<bool> {
-        let end = bottom.then_some(ListEnd::Bottom);
-        self.merge(user, Some(ListEnd::Filling(filling)), end, entries)
-            .await
+        let ends = (ListEnd::Filling(filling), ListEnd::of(entries, bottom));
+        self.merge(user, Some(ends), entries).await
     }
 
     /// Gives the right to rebuild back, so that the next reader need not wait for it to run out.
@@ -339,10 +335,14 @@ impl Timelines {
         self.redis.tell_script(&RELEASE, [call]).await
     }
 
-    /// The id below which a list keeps nothing, or `None` if there is no list.
-    pub async fn oldest_kept(&self, user: UserId) -> Result<Option<Entry>> {
+    /// The id above which a list has room for an author's tweets, or `None` if there is no list.
+    pub async fn depth(&self, user: UserId) -> Result<Option<TweetId>> {
         let last: Option<Vec<u8>> = self.redis.one(last_entry(user)).await?;
-        Ok(decode(last.as_slice())?.pop())
+        let last = decode(last.as_slice())?.pop();
+        Ok(last.map(|last| match ListEnd::from_entry(last) {
+            Some(ListEnd::Cut(highest)) => highest,
+            _ => last.tweet,
+        }))
     }
 
     /// Those of these users who have a list.
@@ -385,20 +385,20 @@ impl Timelines {
     ///
     /// `entries` are the author's newest; [`BACKFILL`] of them are enough, whatever else is in the list.
     pub async fn backfill(&self, user: UserId, entries: &[Entry]) -> Result<()> {
-        self.merge(user, None, None, entries).await.map(drop)
+        self.merge(user, None, entries).await.map(drop)
     }
 
-    /// Merges into a list and lets it end with `to`. If `from` is given, the list must end with it.
+    /// Merges into a list. If ends are given, the list must end with the first, and ends with the second then.
     async fn merge(
         &self,
         user: UserId,
-        from: Option<ListEnd>,
-        to: Option<ListEnd>,
+        ends: Option<(ListEnd, ListEnd)>,
         entries: &[Entry],
     ) -> Result<bool> {
-        let bytes =
-            |end: Option<ListEnd>| end.map_or_else(Vec::new, |end| end.to_entry().to_bytes());
-        let mut arguments = vec![bytes(from), CAP.to_string().into_bytes(), bytes(to)];
+        let [from, to] = ends.map_or_else(Default::default, |(from, to)| {
+            [from, to].map(|end| end.to_entry().to_bytes())
+        });
+        let mut arguments = vec![from, CAP.to_string().into_bytes(), to];
         arguments.extend(entries.iter().map(|entry| entry.to_bytes()));
         let keys = vec![keys::home_timeline(user), keys::hidden(user)];
         let changed: Vec<bool> = self.redis.run_script(&MERGE, [(keys, arguments)]).await?;

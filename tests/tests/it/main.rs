@@ -4,6 +4,7 @@
 mod activity;
 mod audit;
 mod blocks;
+mod bursts;
 mod catching_up;
 mod celebrities;
 mod cluster;

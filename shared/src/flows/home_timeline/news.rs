@@ -66,14 +66,20 @@ impl HomeTimelines {
         News::new(new, walk.troubles)
     }
 
-    /// The answer in two round trips to Redis, or in three if a celebrity posted or a tweet was reposted twice. `None` if something is missing there, or
-    /// did not answer.
+    /// The answer in two round trips to Redis, or in three if a celebrity posted or a tweet was reposted twice; one more
+    /// after a burst. `None` if something is missing there, or did not answer.
     async fn cached_news(&self, me: UserId, since: TweetId, counts: &Counts<'_>) -> Option<News> {
-        let (extent, deadline) = (
-            Extent::Newest(News::MOST + LOOK_AHEAD),
-            Instant::now() + BUDGET,
-        );
-        let opening = self.try_open(me, extent, deadline).await.ok()?;
+        let (window, deadline) = (News::MOST + LOOK_AHEAD, Instant::now() + BUDGET);
+        let extent = Extent::Newest(window);
+        let mut opening = self.try_open(me, extent, deadline).await.ok()?;
+        if let CachedList::Read(list) = &opening.list
+            && list.entries.len() == window
+            && list.floor > since
+            && list.known(&|_| true) <= News::MOST
+        {
+            // After a burst, the newest entries alone do not tell.
+            opening = self.try_open(me, Extent::Whole, deadline).await.ok()?;
+        }
         let Opening {
             list: CachedList::Read(list),
             celebs: Some(mut celebs),

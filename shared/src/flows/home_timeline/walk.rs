@@ -4,6 +4,9 @@
 //! trusted (its floor). If a page needs more than lies above the highest floor, the sources that stand in the way are
 //! read deeper: the list from its head to its end and on into the tables, a feed from memory to Redis and on into the
 //! table. What is missing from Redis is filled on the way.
+//!
+//! After a burst, the head of the list alone does not make a page. Then the whole list is read beside the feeds, so that a
+//! page takes no more round trips than any other.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -13,7 +16,7 @@ use tokio::time::Instant;
 use super::super::rebuild::{Rebuilt, in_time};
 use super::super::table_merge::TableMerge;
 use super::filter::Filter;
-use super::opening::CachedList;
+use super::opening::{CachedList, Opening};
 use super::{GRACE, HomeTimelines, LOOK_AHEAD, Trouble, Troubles};
 use crate::domain::event::TimelineFill;
 use crate::domain::repeats::{NEIGHBOURS, older_places};
@@ -95,7 +98,9 @@ impl<'a> Walk<'a> {
             Some(_) => Extent::Whole,
         };
         let feeds_below = below.unwrap_or(NEWEST);
-        Self::open(home, me, below, extent, feeds_below, deadline).await
+        let mut walk = Self::unread(home, me, below, deadline);
+        walk.open(extent, size, feeds_below).await;
+        walk
     }
 
     /// Like [`Self::begin`], but reads all of the list and the head of every feed, whatever `below` is: for readers who want
@@ -106,18 +111,18 @@ impl<'a> Walk<'a> {
         below: Option<TweetId>,
         deadline: Instant,
     ) -> Self {
-        Self::open(home, me, below, Extent::Whole, NEWEST, deadline).await
+        let mut walk = Self::unread(home, me, below, deadline);
+        walk.open(Extent::Whole, 0, NEWEST).await;
+        walk
     }
 
-    async fn open(
+    fn unread(
         home: &'a HomeTimelines,
         me: UserId,
         below: Option<TweetId>,
-        extent: Extent,
-        feeds_below: TweetId,
         deadline: Instant,
     ) -> Self {
-        let mut walk = Self {
+        Self {
             home,
             me,
             below: below.unwrap_or(NEWEST),
@@ -131,21 +136,34 @@ impl<'a> Walk<'a> {
             deadline,
             queries: 0,
             already_shown: BTreeSet::new(),
-        };
-        let opening = home
-            .open(me, extent, walk.deadline, &mut walk.troubles)
-            .await;
+        }
+    }
+
+    /// Reads the sources for a page of `size`.
+    async fn open(&mut self, extent: Extent, size: usize, feeds_below: TweetId) {
+        let (home, me, deadline) = (self.home, self.me, self.deadline);
+        let opening = home.open(me, extent, deadline, &mut self.troubles).await;
         let Some(filter) = opening.filter else {
-            walk.list = Source::end();
-            return walk;
+            self.list = Source::end();
+            return;
         };
-        walk.filter = filter;
-        walk.last_read = home.last_read(me, opening.last_read, walk.deadline).await;
-        let rebuilt = walk.use_list(opening.list, extent).await;
+        self.filter = filter;
+        self.last_read = home.last_read(me, opening.last_read, deadline).await;
+        let rebuilt = self.use_list(opening.list, extent).await;
         let celebs = rebuilt.or(opening.celebs);
-        walk.read_feeds(celebs, feeds_below).await;
-        walk.merge();
-        walk
+        let is_short = self.list.known(&|entry| self.filter.shows(entry)) < size;
+        if is_short && matches!(self.list_rest, ListRest::List) {
+            let mut troubles = Troubles::default();
+            let (whole, ()) = tokio::join!(
+                home.open(me, Extent::Whole, deadline, &mut troubles),
+                self.read_feeds(celebs, feeds_below)
+            );
+            self.troubles.extend(troubles);
+            self.use_whole_list(whole).await;
+        } else {
+            self.read_feeds(celebs, feeds_below).await;
+        }
+        self.merge();
     }
 
     /// The next candidates, newest first; none at the very end. Candidates that may be repeats do not count, so up to
@@ -300,6 +318,12 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Takes the whole list, of which only a window was read so far.
+    async fn use_whole_list(&mut self, opening: Opening) {
+        self.filter.extend(opening.filter.unwrap_or_default());
+        self.use_list(opening.list, Extent::Whole).await;
+    }
+
     async fn rebuild(&mut self, extent: Extent) -> Option<Vec<UserId>> {
         let wanted = match extent {
             Extent::Newest(count) => count.min(CAP),
@@ -390,13 +414,10 @@ impl<'a> Walk<'a> {
     async fn read_list_deeper(&mut self, count: usize) -> Result<()> {
         match &mut self.list_rest {
             ListRest::List => {
-                let extent = Extent::Whole;
-                let opening = self
-                    .home
-                    .open(self.me, extent, self.deadline, &mut self.troubles)
-                    .await;
-                self.filter.extend(opening.filter.unwrap_or_default());
-                self.use_list(opening.list, extent).await;
+                let (home, me, deadline) = (self.home, self.me, self.deadline);
+                let whole = home.open(me, Extent::Whole, deadline, &mut self.troubles);
+                let whole = whole.await;
+                self.use_whole_list(whole).await;
             }
             ListRest::Tables => {
                 // An author who has a feed among the sources is read there.

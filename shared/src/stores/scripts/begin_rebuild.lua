@@ -10,8 +10,8 @@ if holder then
   -- The same call once more, because its answer was lost: nothing is to be done again.
   return (holder == ARGV[1] and last == ARGV[3]) and 1 or 0
 end
--- A list ends with an entry or with a marker, whose first half is zero. Only the marker of an unfinished rebuild has a
--- second half that is neither zero nor begins with the top bit (see `ListEnd`).
+-- A list ends with a marker, whose first half is zero; one of an older version may end with an entry. Only the marker of an
+-- unfinished rebuild has a second half that is neither zero nor begins with the top bit (see `ListEnd`).
 local is_built = last
   and (string.sub(last, 1, 8) ~= string.rep('\0', 8)
     or last == string.rep('\0', 16)

@@ -1,8 +1,12 @@
 -- Inserts one entry where its tweet id belongs. Does nothing if there is no list, if the entry is already in
--- place, if its author is hidden, or if the tweet is older than all that the list keeps (readers go on from the tables
+-- place, if its author is hidden, or if the tweet is not above what was cut off the list (readers go on from the tables
 -- there). KEYS[1] list; KEYS[2] hidden authors; ARGV[1] entry; ARGV[2] most entries to keep; ARGV[3] how many more make the
 -- list be cut. Returns 1 if the list has the entry now.
 if redis.call('ZSCORE', KEYS[2], author(ARGV[1])) then
+  return 0
+end
+local last = redis.call('LINDEX', KEYS[1], -1)
+if not last or (is_cut(last) and not newer(ARGV[1], highest_cut(last))) then
   return 0
 end
 local high, low = id(ARGV[1])
@@ -20,7 +24,6 @@ while true do
       if length <= most + tonumber(ARGV[3]) then
         return 1
       end
-      -- What is cut off lies below the last entry that is left, which is then the list's floor.
       local gone = trim(KEYS[1], most)
       if gone == 1 or start + place > most then
         return 0

@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
@@ -6,9 +7,11 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use redis::cmd;
 use roost_tests::{RedisProxy, redis_ahead_by, redis_watched, stretched};
-use shared::domain::timeline::{ALL_KNOWN, CAP, Filling, ListEnd, SLACK, Source, Window};
-use shared::domain::{Entry, UserId};
+use shared::domain::id::TIME_SHIFT;
+use shared::domain::timeline::{ALL_KNOWN, CAP, Filling, LATE_MS, ListEnd, SLACK, Source, Window};
+use shared::domain::{Entry, TweetId, UserId};
 use shared::platform::now_millis;
+use shared::stores::Timelines;
 use shared::stores::timelines::{BACKFILL, Extent, Unfinished};
 
 use super::{Stores, WEEK_MS, assert_same, home_timeline, someone, sorted, tweet_at, tweets_of};
@@ -18,6 +21,17 @@ const BOTTOM: Entry = ListEnd::Bottom.to_entry();
 /// What the list holds when it says that nothing is older.
 fn down_to_the_bottom(entries: &[Entry]) -> Vec<Entry> {
     [entries, &[BOTTOM]].concat()
+}
+
+/// What the list holds after a rebuild with these entries; `bottom` says that there is nothing older.
+fn rebuilt(entries: &[Entry], bottom: bool) -> Vec<Entry> {
+    [entries, &[ListEnd::of(entries, bottom).to_entry()]].concat()
+}
+
+/// What the list holds of these entries, newest first, if it keeps so many.
+fn cut(entries: &[Entry], kept: usize) -> Vec<Entry> {
+    let end = ListEnd::Cut(entries[kept].tweet).to_entry();
+    [&entries[..kept], &[end]].concat()
 }
 
 #[tokio::test]
@@ -75,7 +89,7 @@ async fn a_list_that_outgrows_its_slack_is_trimmed_to_the_newest_800() {
 
     push(full).await;
     let list = stores.list(user).await;
-    assert_same(&list, &newest_first(full + 1)[..CAP]);
+    assert_same(&list, &cut(&newest_first(full + 1), CAP));
 }
 
 #[tokio::test]
@@ -97,11 +111,7 @@ async fn a_late_tweet_goes_to_its_place_and_not_twice() {
         let mut others = all.clone();
         let entry = others.remove(late);
         stores.given_list(user, &others, bottom).await;
-        let expected = if bottom {
-            down_to_the_bottom(&all)
-        } else {
-            all.clone()
-        };
+        let expected = rebuilt(&all, bottom);
         for _ in 0..2 {
             let delivered = timelines.deliver(entry, &[user], now_millis()).await;
             assert_eq!(delivered.expect("a delivery"), 1);
@@ -131,10 +141,11 @@ async fn late_tweets_do_not_make_a_list_grow_without_end() {
         assert!(length <= CAP + SLACK, "{length} entries");
     }
 
-    // What is left is whole down to its last entry, and at least as much as a list keeps.
+    // What is left is whole down to its end, and at least as much as a list keeps.
     let list = stores.list(user).await;
-    assert!((CAP..=CAP + SLACK).contains(&list.len()), "{}", list.len());
-    assert_same(&list, &all[..list.len()]);
+    let kept = list.len() - 1;
+    assert!((CAP..CAP + SLACK).contains(&kept), "{kept}");
+    assert_same(&list, &cut(&all, kept));
 }
 
 #[tokio::test]
@@ -178,7 +189,7 @@ async fn a_late_tweet_below_the_end_of_a_trimmed_list_is_left_out() {
         .await;
 
     assert_eq!(delivered.expect("a delivery"), 0);
-    assert_same(&stores.list(user).await, &kept);
+    assert_same(&stores.list(user).await, &rebuilt(&kept, false));
     assert_same(&stores.list(dormant).await, &[]);
 }
 
@@ -248,7 +259,7 @@ async fn a_backfill_keeps_the_newest_800_and_pushes_the_bottom_out() {
 
     let backfilled = timelines.backfill(user, &prolific).await;
     backfilled.expect("a backfill");
-    assert_same(&stores.list(user).await, &prolific[..CAP]);
+    assert_same(&stores.list(user).await, &cut(&prolific, CAP));
 
     let user = someone();
     let there = tweets_of(someone(), 500, 30_000);
@@ -256,7 +267,7 @@ async fn a_backfill_keeps_the_newest_800_and_pushes_the_bottom_out() {
     let backfilled = timelines.backfill(user, &prolific[..500]).await;
     backfilled.expect("a backfill");
     let list = stores.list(user).await;
-    assert_same(&list, &sorted(&[&there, &prolific[..500]])[..CAP]);
+    assert_same(&list, &cut(&sorted(&[&there, &prolific[..500]]), CAP));
 }
 
 #[tokio::test]
@@ -272,7 +283,8 @@ async fn a_backfill_reaches_no_deeper_than_a_trimmed_list() {
     let backfilled = stores.timelines().backfill(user, &added).await;
 
     backfilled.expect("a backfill");
-    let expected = sorted(&[&there, &added[..99]]);
+    let mut expected = sorted(&[&there, &added[..99]]);
+    expected.push(ListEnd::of(&there, false).to_entry());
     assert_same(&stores.list(user).await, &expected);
 }
 
@@ -315,8 +327,9 @@ async fn what_is_delivered_during_a_rebuild_survives_it() {
         assert!(done.expect("Redis answers"));
         let mut expected = sorted(&[&[young, late], &read]);
         if bottom {
-            expected.extend([old, BOTTOM]);
+            expected.push(old);
         }
+        expected.push(ListEnd::of(&read, bottom).to_entry());
         assert_same(&stores.list(user).await, &expected);
     }
 }
@@ -372,9 +385,7 @@ async fn what_lands_in_a_list_before_its_rest_is_filled_in_survives_it() {
         let done = timelines.finish_fill(user, filling, rest, bottom).await;
         assert!(done.expect("Redis answers"));
         let mut expected = sorted(&[&[young], &read, &backfilled]);
-        if bottom {
-            expected.push(BOTTOM);
-        }
+        expected.push(ListEnd::of(&read, bottom).to_entry());
         assert_same(&stores.list(user).await, &expected);
         let again = timelines.finish_fill(user, filling, &read, bottom).await;
         assert!(!again.expect("Redis answers"), "a list is filled twice");
@@ -545,7 +556,7 @@ async fn expect_unfinished_rebuild_after(backfilled: u64, pushed: u64) {
     // A list that was given up is rebuilt by the next reader.
     if done.expect("Redis answers") {
         let expected = sorted(&[&others, &prolific, &young]);
-        assert_same(&stores.list(user).await, &expected[..CAP]);
+        assert_same(&stores.list(user).await, &cut(&expected, CAP));
     } else {
         assert!(!matches!(window().await, Window::Read(_)));
     }
@@ -783,4 +794,214 @@ async fn a_sandbox_whose_clock_is_behind_does_not_push_an_old_tweet_to_the_head(
         &stores.list(user).await,
         &down_to_the_bottom(&[newer, late]),
     );
+}
+
+/// A list of these entries as they stand, which nobody has filled: as a version has left it that did not note what it cut off.
+async fn given_list_of_an_older_version(stores: &Stores, user: UserId, entries: &[Entry]) {
+    let bytes: Vec<Vec<u8>> = entries.iter().map(|entry| entry.to_bytes()).collect();
+    let mut push = cmd("RPUSH");
+    let _: u64 = stores.redis(push.arg(home_timeline(user)).arg(bytes)).await;
+}
+
+async fn whole(timelines: &Timelines, user: UserId) -> Source {
+    let opened = timelines.open(user, Extent::Whole).await;
+    match opened.expect("Redis answers").window {
+        Window::Read(source) => source,
+        other => panic!("the list is {other:?}"),
+    }
+}
+
+fn above(tweet: TweetId) -> TweetId {
+    TweetId::new(tweet.get() + 1)
+}
+
+#[tokio::test]
+async fn the_end_of_a_list_is_the_highest_id_that_was_ever_cut_off() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, author, timelines) = (someone(), someone(), stores.timelines());
+    stores.given_list(user, &[], true).await;
+    let now = now_millis();
+    let entry = |n| Entry::new(tweet_at(now, n), author);
+    let deliver = async |n| {
+        let delivered = timelines.deliver(entry(n), &[user], now).await;
+        assert_eq!(delivered.expect("a delivery"), 1);
+    };
+    // The last one comes first. One comes twice, because an answer was lost.
+    let full = (CAP + SLACK) as u64;
+    deliver(5_000).await;
+    deliver(0).await;
+    for n in 0..full - 3 {
+        deliver(n).await;
+    }
+    assert_eq!(whole(&timelines, user).await.floor, ALL_KNOWN);
+    deliver(full - 3).await;
+    let source = whole(&timelines, user).await;
+    assert_eq!(source.entries.len(), CAP);
+    assert_eq!(source.floor, above(entry(5_000).tweet));
+
+    // What is lower than that stays lower, and the next cut does not raise it.
+    for n in full..full + SLACK as u64 {
+        deliver(n).await;
+    }
+    let source = whole(&timelines, user).await;
+    assert_eq!(source.entries.len(), CAP);
+    assert_eq!(source.floor, above(entry(5_000).tweet));
+    for n in 6_000..6_000 + full {
+        deliver(n).await;
+    }
+    let source = whole(&timelines, user).await;
+    let lowest = source.entries.iter().map(|it| it.tweet).min();
+    assert_eq!(Some(source.floor), lowest, "the next one was cut off");
+}
+
+#[tokio::test]
+async fn a_late_tweet_is_not_put_below_what_was_cut_off() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, timelines) = (someone(), stores.timelines());
+    let all = tweets_of(someone(), CAP as u64 + 100, 60_000);
+    stores.given_list(user, &[], true).await;
+    let backfilled = timelines.backfill(user, &all).await;
+    backfilled.expect("a backfill");
+    let list = cut(&all, CAP);
+    assert_same(&stores.list(user).await, &list);
+
+    for (late, expected) in [(CAP - 1, 1), (CAP, 0), (CAP + 1, 0)] {
+        let delivered = timelines.deliver(all[late], &[user], now_millis()).await;
+        assert_eq!(delivered.expect("a delivery"), expected, "number {late}");
+        assert_same(&stores.list(user).await, &list);
+    }
+    // The same for whatever is merged into it, and what is taken out leaves the end where it is.
+    let backfilled = timelines.backfill(user, &all[CAP..]).await;
+    backfilled.expect("a backfill");
+    assert_same(&stores.list(user).await, &list);
+    let removed = timelines.remove_author(user, all[0].author).await;
+    removed.expect("Redis answers");
+    assert_same(&stores.list(user).await, &list[CAP..]);
+    assert_eq!(whole(&timelines, user).await.floor, above(all[CAP].tweet));
+}
+
+#[tokio::test]
+async fn a_list_of_an_older_version_is_trusted_no_further_than_before_until_it_is_cut() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (author, timelines) = (someone(), stores.timelines());
+    let entries = tweets_of(author, CAP as u64, 60_000);
+    let last = entries[CAP - 1].tweet;
+    let ten_seconds = TweetId::first_at(last.millis() + LATE_MS);
+    let user = someone();
+    given_list_of_an_older_version(&stores, user, &entries).await;
+    assert_eq!(whole(&timelines, user).await.floor, ten_seconds);
+
+    // Cut by a push: 41 entries that are a second apart.
+    let now = now_millis();
+    for n in 0..=SLACK as u64 {
+        let young = Entry::new(tweet_at(now, n), author);
+        let delivered = timelines.deliver(young, &[user], now).await;
+        assert_eq!(delivered.expect("a delivery"), 1);
+    }
+    let source = whole(&timelines, user).await;
+    assert_eq!(source.entries.len(), CAP);
+    assert_eq!(source.floor, above(entries[CAP - SLACK - 1].tweet));
+
+    // Merged: what was cut off may be ten seconds newer than the last entry. It was a burst.
+    let user = someone();
+    let burst: Vec<Entry> = (0..CAP as u64)
+        .map(|n| Entry::new(tweet_at(now - n, n), author))
+        .collect();
+    given_list_of_an_older_version(&stores, user, &burst).await;
+    let backfilled = timelines.backfill(user, &entries[..1]).await;
+    backfilled.expect("a backfill");
+    let source = whole(&timelines, user).await;
+    let late = LATE_MS << TIME_SHIFT;
+    let last = burst[CAP - 1].tweet.get();
+    assert_eq!(source.floor, TweetId::new(last + late + 1));
+}
+
+/// Whatever happens to a list, it has everything above its floor, and so has every window of it.
+#[tokio::test]
+async fn a_list_has_everything_above_its_floor_whatever_happens_to_it() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let timelines = stores.timelines();
+    for seed in 0..6 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let user = someone();
+        let authors: Vec<UserId> = (0..4).map(|_| someone()).collect();
+        let mut followed: HashSet<UserId> = authors.iter().copied().collect();
+        // Posted over a minute, some of it in bursts, and delivered by a clock that goes along.
+        let start = now_millis() - 60_000;
+        let mut tweets: Vec<Entry> = (0..1_800)
+            .map(|n| {
+                let within = [300, 5_000, 60_000][random.usize(..3)];
+                let at = start + random.u64(..within);
+                Entry::new(tweet_at(at, n), authors[random.usize(..4)])
+            })
+            .collect();
+        tweets.sort_unstable();
+        let mut arrivals: Vec<(u64, Entry)> = tweets
+            .iter()
+            .map(|entry| {
+                let within = [50, 4_000, 9_000][random.usize(..3)];
+                (entry.tweet.millis() + random.u64(..within), *entry)
+            })
+            .collect();
+        arrivals.sort_unstable();
+        if seed % 2 == 0 {
+            stores.given_list(user, &[], true).await;
+        } else {
+            let first = Entry::new(tweet_at(start - 1_000, 0), authors[0]);
+            given_list_of_an_older_version(&stores, user, &[first]).await;
+        }
+        for (n, (now, entry)) in arrivals.into_iter().enumerate() {
+            for _ in 0..1 + usize::from(random.usize(..20) == 0) {
+                if followed.contains(&entry.author) {
+                    let delivered = timelines.deliver(entry, &[user], now).await;
+                    delivered.expect("a delivery");
+                }
+            }
+            if random.usize(..60) == 0 {
+                let author = authors[random.usize(..4)];
+                if followed.remove(&author) {
+                    let removed = timelines.remove_author(user, author).await;
+                    removed.expect("Redis answers");
+                } else {
+                    followed.insert(author);
+                    let posted = tweets.iter().rev().filter(|it| it.author == author);
+                    let posted = posted.filter(|it| it.tweet.millis() <= now);
+                    let posted: Vec<Entry> = posted.take(BACKFILL).copied().collect();
+                    let backfilled = timelines.backfill(user, &posted).await;
+                    backfilled.expect("a backfill");
+                }
+            }
+            if n % 100 > 0 && n < 1_799 {
+                continue;
+            }
+            // What was posted and is still on its way is not there yet.
+            let arrived = |it: &&Entry| it.tweet.millis() + 9_000 < now || n == 1_799;
+            for extent in [Extent::Whole, Extent::Newest(150), Extent::Newest(20)] {
+                let opened = timelines.open(user, extent).await.expect("Redis answers");
+                let Window::Read(source) = opened.window else {
+                    // All authors of a list without an end were unfollowed.
+                    continue;
+                };
+                let there: HashSet<TweetId> = source.entries.iter().map(|it| it.tweet).collect();
+                let expected = tweets.iter().filter(|it| followed.contains(&it.author));
+                for it in expected
+                    .filter(arrived)
+                    .filter(|it| it.tweet >= source.floor)
+                {
+                    let (seed, floor) = (seed, source.floor);
+                    assert!(there.contains(&it.tweet), "{seed}: {it:?} is above {floor}");
+                }
+            }
+        }
+        let length = stores.list(user).await.len();
+        assert!(length <= CAP + SLACK + 1, "{length} entries");
+    }
 }
