@@ -23,6 +23,12 @@ export async function insideView() {
 const as = async ({ sub }, method, path, body) =>
 	call(method, path, { body, quiet: true, token: await localToken(sub), key: body?.text && crypto.randomUUID() });
 
+/** What a page did, as far as there is room for it. */
+const label = (x, y, room, followers, delivered) => [
+	...(room > 20 ? [h("svg:text", { x, y: y + 5 }, `${followers}`)] : []),
+	...(room > 44 ? [h("svg:text", { class: "sub", x, y: y + 32 }, many(delivered, "list"))] : []),
+];
+
 const post = (person, name) => as(person, "POST", "/v1/tweets", { text: words(name) });
 
 /** Does it for all of them, a few at a time. */
@@ -129,7 +135,7 @@ class Inside {
 		if (message !== "fan-out page delivered") return;
 		const first = page.depth === 0;
 		this.light(first ? "first page" : "later page");
-		if (page.handed_over) this.light(first ? "handed over" : "halved");
+		if (page.handed_over) this.light(first ? "handed over" : "cut again");
 		// The newest tweet is drawn.
 		const id = BigInt(page.tweet_id);
 		if (id < this.newest) return;
@@ -149,7 +155,7 @@ class Inside {
 		this.single.classList.remove("faint");
 	}
 
-	/** A row for each depth, the halves below the page that handed them over: in the order in which they came. */
+	/** A row for each depth, the pieces below the page that handed them over: in the order in which they came. */
 	drawTree() {
 		const levels = [];
 		for (const page of this.pages) (levels[page.depth] ??= []).push(page);
@@ -159,13 +165,13 @@ class Inside {
 		levels.forEach((level, row) => {
 			const below = [];
 			const y = 24 + row * 58;
-			level.slice(0, places.length).forEach(({ followers, delivered, handed_over: halves }, index) => {
+			level.slice(0, places.length).forEach(({ followers, delivered, handed_over: pieces }, index) => {
 				const [from, to, above] = places[index];
 				const x = (from + to) / 2;
-				const step = (to - from) / halves;
+				const step = (to - from) / pieces;
 				if (above) links.push(h("svg:path", { d: `M${above}L${x} ${y}` }));
-				circles.push(h("svg:circle", { cx: x, cy: y, r: Math.min(19, (to - from) / 2.2) }), h("svg:text", { x, y: y + 5 }, `${followers}`), h("svg:text", { class: "sub", x, y: y + 32 }, many(delivered, "list")));
-				for (let half = 0; half < halves; half++) below.push([from + half * step, from + (half + 1) * step, `${x} ${y}`]);
+				circles.push(h("svg:circle", { cx: x, cy: y, r: Math.min(19, (to - from) / 2.2) }), ...label(x, y, to - from, followers, delivered));
+				for (let n = 0; n < pieces; n++) below.push([from + n * step, from + (n + 1) * step, `${x} ${y}`]);
 			});
 			places = below;
 		});

@@ -79,7 +79,8 @@ export class Home {
 
 	news(count, capped) {
 		this.bar.textContent = capped ? "99+ new tweets" : many(count, "new tweet");
-		this.bar.hidden = this.list.failed;
+		// Not over "Try again". What the first page brings is not new.
+		this.bar.hidden = this.list.failed || (this.list.loading && !this.list.cards.size);
 	}
 
 	async fill(byHand) {
