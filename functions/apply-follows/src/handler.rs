@@ -7,7 +7,6 @@ use shared::flows::tiers::AuthorTiers;
 use shared::platform::now_millis;
 use shared::runtime::batch::{self, Consumer, TableRecord};
 use shared::stores::follows::Edge;
-use shared::stores::timelines::BACKFILL;
 use shared::stores::tweets::NEWEST;
 use shared::stores::{Celebs, Listeners, Timelines, Tweets, Users};
 use shared::{Result, Roost};
@@ -126,9 +125,10 @@ impl ApplyFollows {
         let Some(depth) = self.timelines.depth(edge.follower()).await? else {
             return Ok(());
         };
+        let most = self.timelines.backfill_size();
         let recent = self
             .tweets
-            .newest_entries(edge.followee(), depth, NEWEST, BACKFILL)
+            .newest_entries(edge.followee(), depth, NEWEST, most)
             .await?;
         let recent: Vec<Entry> = recent
             .into_iter()

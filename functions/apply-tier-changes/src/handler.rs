@@ -5,7 +5,6 @@ use shared::flows::tiers::TierReview;
 use shared::platform::now_millis;
 use shared::runtime::batch::{self, Consumer, StreamRecord};
 use shared::stores::events::Stream;
-use shared::stores::timelines::BACKFILL;
 use shared::stores::tweets::{NEWEST, OLDEST};
 use shared::stores::{
     Cards, Celebs, EventStream, Feeds, Followers, Listeners, Tiers, Timelines, Tweets, UserCounts,
@@ -106,7 +105,8 @@ impl ApplyTierChanges {
         let author = change.user_id;
         let missed = match change.under_way() {
             Tier::Demoting => {
-                let tweets = self.tweets.newest_entries(author, OLDEST, NEWEST, BACKFILL);
+                let most = self.timelines.backfill_size();
+                let tweets = self.tweets.newest_entries(author, OLDEST, NEWEST, most);
                 let given = tweets.await?.into_iter();
                 given.map(|entry| entry.by(Origin::Backfilled)).collect()
             }

@@ -1,9 +1,9 @@
 //! Reading a timeline out of sources that are neither sorted nor complete.
 //!
-//! A cached home timeline is a Redis list: cheap, but it does not sort, does not dedupe, and keeps only the newest
-//! [`CAP`] entries. Each way of reading entries therefore comes with a *floor*: from the floor upwards nothing is
-//! missing. A page is built only from what lies above the floor of every source, and a reader that needs more reads on
-//! from a deeper source. That is why a page never skips a tweet.
+//! A cached home timeline is a Redis list: cheap, but it does not sort, does not dedupe, and keeps only so many of the newest
+//! entries (the cap, a parameter of the deployment within [`CAPS`]). Each way of reading entries therefore comes with a
+//! *floor*: from the floor upwards nothing is missing. A page is built only from what lies above the floor of every
+//! source, and a reader that needs more reads on from a deeper source. That is why a page never skips a tweet.
 //!
 //! Why a window of a list has a floor at all: an entry is pushed to the head only while its tweet is younger than
 //! [`PUSH_WITHIN_MS`]; older ones are inserted where they belong. What lies deeper in the list than entry *w* was
@@ -14,14 +14,17 @@
 //! ([`ListEnd::Cut`]), so everything above that id is there, however fast it came. Lists that an older version has cut
 //! do not say so, and [`LATE_MS`] holds for them as for a window, until they are cut again.
 
+use std::ops::RangeInclusive;
+
 use super::entry::{Kind, TweetRef};
 use super::id::TIME_SHIFT;
 use super::{Entry, Origin, TweetId, UserId};
 
-/// How many entries a list keeps.
-pub const CAP: usize = 800;
+/// How many entries a list may keep, at the least and at the most. More would make scripts that go through a list hold up
+/// their shard.
+pub const CAPS: RangeInclusive<usize> = 100..=3_200;
 
-/// How far a list may grow past [`CAP`] before it is trimmed, so that trimming is rare.
+/// How far a list may grow past its cap before it is trimmed, so that trimming is rare.
 pub const SLACK: usize = 40;
 
 /// Older tweets are not pushed to the head of a list but inserted in order.

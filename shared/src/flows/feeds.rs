@@ -13,9 +13,10 @@ use tokio::time::Instant as Deadline;
 
 use super::rebuild::in_time;
 use crate::Result;
-use crate::domain::timeline::{ALL_KNOWN, CAP, Source};
+use crate::domain::timeline::{ALL_KNOWN, Source};
 use crate::domain::{Origin, TweetId, UserId};
 use crate::platform::{Moment, Roost, metrics};
+use crate::stores::feeds::MOST;
 use crate::stores::tweets::{NEWEST, OLDEST};
 use crate::stores::{Feeds, FillToken, Tweets};
 
@@ -144,10 +145,10 @@ impl FeedReader {
     async fn fill(&self, author: UserId, token: FillToken) -> Result<(Source, bool)> {
         let mut entries = self
             .tweets
-            .newest_entries(author, OLDEST, NEWEST, CAP + 1)
+            .newest_entries(author, OLDEST, NEWEST, MOST + 1)
             .await?;
-        let all = entries.len() <= CAP;
-        entries.truncate(CAP);
+        let all = entries.len() <= MOST;
+        entries.truncate(MOST);
         // An author without tweets gets no feed: perhaps the account was deleted, and would leave it behind.
         let filled =
             entries.is_empty() || self.feeds.finish_fill(author, token, &entries, all).await?;

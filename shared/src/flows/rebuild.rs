@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::followees::{FolloweeReader, Followees};
 use super::table_merge::TableMerge;
-use crate::domain::timeline::{ALL_KNOWN, CAP, Source, Window};
+use crate::domain::timeline::{ALL_KNOWN, Source, Window};
 use crate::domain::{Entry, Origin, TweetId, UserId};
 use crate::platform::{Roost, metrics};
 use crate::stores::timelines::{Extent, Opened, Unfinished};
@@ -103,7 +103,8 @@ impl Rebuilds {
         match self.timelines.unfinished(me).await? {
             Unfinished::Nothing => {}
             Unfinished::Whole => {
-                self.rebuild(me, CAP, Instant::now() + LONG).await?;
+                let cap = self.timelines.cap();
+                self.rebuild(me, cap, Instant::now() + LONG).await?;
             }
             Unfinished::Rest { filling, room } => {
                 // What was posted, followed or demoted since the first page is in the list, however old.
@@ -124,7 +125,7 @@ impl Rebuilds {
     /// Makes a missing list before its reader comes, as a whole, so that nothing is left to fill. `false` if there is a list,
     /// if somebody else is making it, or if it was lost in between.
     pub async fn warm(&self, user: UserId, deadline: Instant) -> Result<bool> {
-        let rebuilt = self.rebuild(user, CAP, deadline).await?;
+        let rebuilt = self.rebuild(user, self.timelines.cap(), deadline).await?;
         Ok(rebuilt.is_some_and(|rebuilt| rebuilt.kept))
     }
 
@@ -158,7 +159,7 @@ impl Rebuilds {
             }
         };
         let entries = rebuilt(entries);
-        let (whole, bottom) = (entries.len() >= CAP, merge.is_exhausted());
+        let (whole, bottom) = (entries.len() >= self.timelines.cap(), merge.is_exhausted());
         let kept = if whole || bottom {
             self.timelines
                 .finish_rebuild(me, token, &entries, bottom)

@@ -11,6 +11,7 @@ use crate::domain::AffinityRule;
 use crate::domain::activity::GuestRule;
 use crate::domain::rank::{Content, Engagement, Formula, Weights};
 use crate::domain::tier::{Measure, Policy};
+use crate::domain::timeline::CAPS;
 use crate::domain::walk_cursor::MOST_PAGES;
 use crate::{Error, Result};
 
@@ -222,6 +223,19 @@ impl Config {
     /// How long an unread timeline is kept, in seconds; given in days.
     pub fn timeline_ttl_seconds(&self) -> Result<u64> {
         Ok(self.positive("TIMELINE_TTL_DAYS")? * 24 * 3600)
+    }
+
+    /// How many entries a cached timeline keeps.
+    pub fn timeline_cap(&self) -> Result<usize> {
+        let name = "TIMELINE_CAP";
+        let cap = usize::try_from(self.positive(name)?).unwrap_or(usize::MAX);
+        if CAPS.contains(&cap) {
+            return Ok(cap);
+        }
+        Err(Error::Config {
+            name,
+            problem: format!("must be from {} to {}, not {cap}", CAPS.start(), CAPS.end()),
+        })
     }
 
     /// How many people one may follow.
@@ -473,6 +487,18 @@ mod tests {
         ] {
             let error = read(text).expect_err(text).to_string();
             assert!(error.contains("MISSED_POSTS must have a number"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_timeline_keeps_neither_too_few_entries_nor_too_many() {
+        let read = |text: &str| Config::from([("TIMELINE_CAP", text)]).timeline_cap();
+        for (text, cap) in [("100", 100), ("800", 800), ("3200", 3_200)] {
+            assert_eq!(read(text).expect("a cap"), cap);
+        }
+        for text in ["0", "99", "3201", "-1", "many"] {
+            let error = read(text).expect_err(text).to_string();
+            assert!(error.contains("TIMELINE_CAP must be"), "{error}");
         }
     }
 

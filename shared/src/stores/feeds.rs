@@ -9,11 +9,14 @@ use std::sync::LazyLock;
 use redis::cmd;
 
 use super::{FillToken, keys};
-use crate::domain::timeline::{ALL_KNOWN, CAP, Source};
+use crate::domain::timeline::{ALL_KNOWN, Source};
 use crate::domain::{Entry, TweetId, TweetRef, UserId};
 use crate::platform::Roost;
 use crate::platform::redis::{Redis, Script};
 use crate::{Error, Result};
+
+/// How many tweets a feed keeps. There are few feeds, so this is no parameter.
+pub const MOST: usize = 800;
 
 const SECONDS: u64 = 30 * 24 * 3600;
 const BOTTOM: &str = "bottom";
@@ -40,7 +43,7 @@ impl Feeds {
     pub async fn add(&self, entry: Entry) -> Result<()> {
         let (score, member) = scored(entry);
         let arguments =
-            [score, member, CAP.to_string(), SECONDS.to_string()].map(String::into_bytes);
+            [score, member, MOST.to_string(), SECONDS.to_string()].map(String::into_bytes);
         let call = (Self::keys(entry.author), arguments.to_vec());
         self.redis.tell_script(&ADD, [call]).await
     }

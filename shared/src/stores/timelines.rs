@@ -14,7 +14,7 @@ use tokio::task::yield_now;
 
 use super::hidden::{self, HiddenAuthors};
 use super::{celebs, excluded, keys};
-use crate::domain::timeline::{self, CAP, Filling, ListEnd, SLACK, Window};
+use crate::domain::timeline::{self, Filling, ListEnd, SLACK, Window};
 use crate::domain::{Entry, TweetId, UserId};
 use crate::platform::redis::{Redis, Script, read};
 use crate::platform::{Roost, metrics, now_millis};
@@ -25,9 +25,6 @@ const PIPELINE: usize = 250;
 
 /// Bytes of the words of an `LPUSHX`: its name, the key with an id of 19 digits, and the entry of a repost.
 const PUSH_BYTES: usize = 6 + 35 + 32;
-
-/// One more than a list keeps: so many of one author fill a list and push its end out, as they should.
-pub const BACKFILL: usize = CAP + 1;
 
 /// How long a reader's rebuild may take before another reader may try.
 const REBUILD_LOCK: Duration = Duration::from_secs(10);
@@ -65,6 +62,8 @@ static RELEASE: LazyLock<Script> =
 pub struct Timelines {
     redis: Redis,
     ttl_seconds: u64,
+    /// How many entries a list keeps.
+    cap: usize,
     /// `true` if reading a list gives it a new lease of life.
     renews: bool,
 }
@@ -109,8 +108,19 @@ impl Timelines {
         Ok(Self {
             redis: roost.redis()?,
             ttl_seconds: roost.config.timeline_ttl_seconds()?,
+            cap: roost.config.timeline_cap()?,
             renews: true,
         })
+    }
+
+    /// How many entries a list keeps.
+    pub const fn cap(&self) -> usize {
+        self.cap
+    }
+
+    /// One more than a list keeps: so many of one author fill a list and push its end out, as they should.
+    pub const fn backfill_size(&self) -> usize {
+        self.cap + 1
     }
 
     /// For reads on behalf of another user: does not renew the list.
@@ -207,11 +217,11 @@ impl Timelines {
         let overgrown = users
             .iter()
             .zip(&lengths)
-            .filter(|(_, length)| **length > CAP + SLACK);
+            .filter(|(_, length)| **length > self.cap + SLACK);
         let trims = overgrown.map(|(user, _)| {
             (
                 vec![keys::home_timeline(*user)],
-                vec![CAP.to_string().into_bytes()],
+                vec![self.cap.to_string().into_bytes()],
             )
         });
         self.redis
@@ -223,7 +233,7 @@ impl Timelines {
     /// Like a delivery, but in order and at most once, whatever the tweet's age.
     pub async fn insert(&self, entry: Entry, users: &[UserId]) -> Result<usize> {
         let calls = users.iter().map(|user| {
-            let numbers = [CAP, SLACK].map(|number| number.to_string().into_bytes());
+            let numbers = [self.cap, SLACK].map(|number| number.to_string().into_bytes());
             (
                 vec![keys::home_timeline(*user), keys::hidden(*user)],
                 [vec![entry.to_bytes()], numbers.to_vec()].concat(),
@@ -307,7 +317,7 @@ impl Timelines {
             Some(ListEnd::Building(_)) => Unfinished::Whole,
             Some(ListEnd::Filling(filling)) => Unfinished::Rest {
                 filling,
-                room: CAP.saturating_sub(length.saturating_sub(1)).max(1),
+                room: self.cap.saturating_sub(length.saturating_sub(1)).max(1),
             },
             Some(ListEnd::Bottom | ListEnd::Cut(_)) | None => Unfinished::Nothing,
         })
@@ -383,7 +393,7 @@ impl Timelines {
 
     /// Merges a followed author's recent tweets into a list that exists.
     ///
-    /// `entries` are the author's newest; [`BACKFILL`] of them are enough, whatever else is in the list.
+    /// `entries` are the author's newest; [`Self::backfill_size`] of them are enough, whatever else is in the list.
     pub async fn backfill(&self, user: UserId, entries: &[Entry]) -> Result<()> {
         self.merge(user, None, entries).await.map(drop)
     }
@@ -398,7 +408,7 @@ impl Timelines {
         let [from, to] = ends.map_or_else(Default::default, |(from, to)| {
             [from, to].map(|end| end.to_entry().to_bytes())
         });
-        let mut arguments = vec![from, CAP.to_string().into_bytes(), to];
+        let mut arguments = vec![from, self.cap.to_string().into_bytes(), to];
         arguments.extend(entries.iter().map(|entry| entry.to_bytes()));
         let keys = vec![keys::home_timeline(user), keys::hidden(user)];
         let changed: Vec<bool> = self.redis.run_script(&MERGE, [(keys, arguments)]).await?;

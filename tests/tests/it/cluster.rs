@@ -23,6 +23,7 @@ fn config(cluster: &RedisCluster, ca_cert: &str) -> Config {
         ("REDIS_CLUSTER", "true"),
         ("REDIS_CA_CERT", ca_cert),
         ("TIMELINE_TTL_DAYS", "1"),
+        ("TIMELINE_CAP", "800"),
     ])
 }
 

@@ -20,7 +20,7 @@ use super::opening::{CachedList, Opening};
 use super::{GRACE, HomeTimelines, LOOK_AHEAD, Trouble, Troubles};
 use crate::domain::event::TimelineFill;
 use crate::domain::repeats::{NEIGHBOURS, older_places};
-use crate::domain::timeline::{ALL_KNOWN, CAP, Source, merge, target};
+use crate::domain::timeline::{ALL_KNOWN, Source, merge, target};
 use crate::domain::{Entry, Origin, TweetId, UserId};
 use crate::stores::reacted::Marks;
 use crate::stores::timelines::Extent;
@@ -326,9 +326,10 @@ impl<'a> Walk<'a> {
 
     async fn rebuild(&mut self, extent: Extent) -> Option<Vec<UserId>> {
         let wanted = match extent {
-            Extent::Newest(count) => count.min(CAP),
+            Extent::Newest(count) => count,
             Extent::Whole => LOOK_AHEAD,
         };
+        let wanted = wanted.min(self.home.timelines.cap());
         let rebuilds = &self.home.rebuilds;
         let rebuilt = rebuilds.first_page(self.me, wanted, self.deadline).await;
         // There are too many authors for one read, or there is more than one page: `fill-timelines` has more time.

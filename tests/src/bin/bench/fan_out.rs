@@ -86,6 +86,7 @@ impl Bench {
             // All of them are served by one invocation.
             ("FAN_OUT_PAGE_SIZE", "1000000"),
             ("TIMELINE_TTL_DAYS", "1"),
+            ("TIMELINE_CAP", "800"),
         ]);
         let roost = Roost::new(config, Aws::from(sdk.load().await)).expect("a Redis URL");
         let listeners = Listeners::new(&roost).expect("a configuration");

@@ -126,6 +126,7 @@ async fn timelines(servers: &Servers) -> Timelines {
             },
         ),
         ("TIMELINE_TTL_DAYS", "1"),
+        ("TIMELINE_CAP", "800"),
     ]);
     let sdk = SdkConfig::builder().behavior_version(BehaviorVersion::latest());
     let roost = Roost::new(config, Aws::from(sdk.build())).expect("a Redis URL");

@@ -1,6 +1,7 @@
-use shared::domain::timeline::{ALL_KNOWN, CAP, Source};
+use shared::domain::timeline::{ALL_KNOWN, Source};
 use shared::domain::{Entry, TweetId, UserId};
 use shared::platform::now_millis;
+use shared::stores::feeds::MOST;
 use shared::stores::tweets::NEWEST;
 
 use super::{Stores, assert_same, someone, tweet_at, tweets_of};
@@ -26,20 +27,20 @@ async fn a_feed_keeps_the_newest_800() {
     };
     for all in [true, false] {
         let author = someone();
-        let entries = tweets_of(author, CAP as u64 + 20, 60_000);
+        let entries = tweets_of(author, MOST as u64 + 20, 60_000);
         let (newer, filled) = entries.split_at(20);
         given_feed(&stores, author, filled, all).await;
         for entry in newer.iter().rev() {
             stores.feeds().add(*entry).await.expect("Redis answers");
         }
 
-        let source = read(&stores, author, NEWEST, 2 * CAP)
+        let source = read(&stores, author, NEWEST, 2 * MOST)
             .await
             .expect("a feed");
 
-        assert_same(&source.entries, &entries[..CAP]);
+        assert_same(&source.entries, &entries[..MOST]);
         // What fell out of the feed is below the floor.
-        assert_eq!(source.floor, entries[CAP - 1].tweet);
+        assert_eq!(source.floor, entries[MOST - 1].tweet);
     }
 }
 
@@ -141,8 +142,8 @@ async fn a_late_tweet_below_all_that_a_feed_keeps_does_not_lower_its_floor() {
         return;
     };
     let author = someone();
-    let entries = tweets_of(author, CAP as u64 + 50, 60_000);
-    given_feed(&stores, author, &entries[..CAP], false).await;
+    let entries = tweets_of(author, MOST as u64 + 50, 60_000);
+    given_feed(&stores, author, &entries[..MOST], false).await;
     let deleted = stores.feeds().remove(entries[0]).await;
     deleted.expect("Redis answers");
 
@@ -150,9 +151,9 @@ async fn a_late_tweet_below_all_that_a_feed_keeps_does_not_lower_its_floor() {
     let late = *entries.last().expect("some");
     stores.feeds().add(late).await.expect("Redis answers");
 
-    let source = read(&stores, author, NEWEST, 2 * CAP)
+    let source = read(&stores, author, NEWEST, 2 * MOST)
         .await
         .expect("a feed");
-    assert_same(&source.entries, &entries[1..CAP]);
-    assert_eq!(source.floor, entries[CAP - 1].tweet);
+    assert_same(&source.entries, &entries[1..MOST]);
+    assert_eq!(source.floor, entries[MOST - 1].tweet);
 }

@@ -38,6 +38,9 @@ use shared::stores::{
 };
 use shared::{Result, Roost};
 
+/// How many entries a list keeps here.
+const CAP: usize = 800;
+
 /// A week: longer than any list of these tests reaches back.
 const WEEK_MS: u64 = 7 * 24 * 3_600_000;
 
@@ -90,6 +93,7 @@ impl Stores {
             ("FAN_OUT_PAGE_SIZE", "5000"),
             ("TIMELINE_FILLS_STREAM", table("timeline-fills").as_str()),
             ("TIMELINE_TTL_DAYS", "1"),
+            ("TIMELINE_CAP", CAP.to_string().as_str()),
             ("READS_PER_MINUTE", "24"),
             ("WRITES_PER_MINUTE", "0"),
         ]);
@@ -102,7 +106,25 @@ impl Stores {
 
     /// Lists that are reached by another URL of the same Redis, as by a sandbox of its own.
     fn timelines_at(&self, redis: &str) -> Timelines {
-        let config = Config::from([("REDIS_URL", redis), ("TIMELINE_TTL_DAYS", "1")]);
+        self.timelines_of(redis, "", CAP)
+    }
+
+    /// Lists that keep so many entries.
+    fn timelines_with_cap(&self, cap: usize) -> Timelines {
+        let url = self.client.target().endpoints.redis.as_deref();
+        let cluster = env::var("ROOST_REDIS_CLUSTER").unwrap_or_default();
+        self.timelines_of(url.expect("a Redis URL"), &cluster, cap)
+    }
+
+    fn timelines_of(&self, redis: &str, cluster: &str, cap: usize) -> Timelines {
+        let ca_cert = env::var("ROOST_REDIS_CA_CERT").unwrap_or_default();
+        let config = Config::from([
+            ("REDIS_URL", redis),
+            ("REDIS_CLUSTER", cluster),
+            ("REDIS_CA_CERT", ca_cert.as_str()),
+            ("TIMELINE_TTL_DAYS", "1"),
+            ("TIMELINE_CAP", cap.to_string().as_str()),
+        ]);
         let roost = Roost::new(config, self.roost.aws.clone()).expect("a Redis URL");
         Timelines::new(&roost).expect("a configuration")
     }

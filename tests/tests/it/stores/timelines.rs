@@ -8,13 +8,18 @@ use futures_util::future::join_all;
 use redis::cmd;
 use roost_tests::{RedisProxy, redis_ahead_by, redis_watched, stretched};
 use shared::domain::id::TIME_SHIFT;
-use shared::domain::timeline::{ALL_KNOWN, CAP, Filling, LATE_MS, ListEnd, SLACK, Source, Window};
+use shared::domain::timeline::{ALL_KNOWN, Filling, LATE_MS, ListEnd, SLACK, Source, Window};
 use shared::domain::{Entry, TweetId, UserId};
 use shared::platform::now_millis;
 use shared::stores::Timelines;
-use shared::stores::timelines::{BACKFILL, Extent, Unfinished};
+use shared::stores::timelines::{Extent, Unfinished};
 
-use super::{Stores, WEEK_MS, assert_same, home_timeline, someone, sorted, tweet_at, tweets_of};
+use super::{
+    CAP, Stores, WEEK_MS, assert_same, home_timeline, someone, sorted, tweet_at, tweets_of,
+};
+
+/// So many of one author fill a list.
+const BACKFILL: usize = CAP + 1;
 
 const BOTTOM: Entry = ListEnd::Bottom.to_entry();
 
@@ -922,13 +927,61 @@ async fn a_list_of_an_older_version_is_trusted_no_further_than_before_until_it_i
     assert_eq!(source.floor, TweetId::new(last + late + 1));
 }
 
+#[tokio::test]
+async fn a_lower_cap_cuts_lists_when_they_are_pushed_to() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, author) = (someone(), someone());
+    let there = tweets_of(author, 500, 60_000);
+    stores.given_list(user, &there, true).await;
+    let timelines = stores.timelines_with_cap(100);
+    let now = now_millis();
+    let young = Entry::new(tweet_at(now, 0), author);
+    let delivered = timelines.deliver(young, &[user], now).await;
+    assert_eq!(delivered.expect("a delivery"), 1);
+    let all = [&[young], there.as_slice()].concat();
+    assert_same(&stores.list(user).await, &cut(&all, 100));
+}
+
+#[tokio::test]
+async fn a_higher_cap_does_not_bring_back_what_was_cut_off() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let (user, author) = (someone(), someone());
+    let there = tweets_of(author, 500, 60_000);
+    stores.given_list(user, &[], true).await;
+    let low = stores.timelines_with_cap(100);
+    let backfilled = low.backfill(user, &there[..low.backfill_size()]).await;
+    backfilled.expect("a backfill");
+    assert_same(&stores.list(user).await, &cut(&there, 100));
+
+    let high = stores.timelines_with_cap(400);
+    let floor = above(there[100].tweet);
+    // What was cut off, late and by a backfill, and what is new.
+    let late = high.deliver(there[200], &[user], now_millis()).await;
+    assert_eq!(late.expect("a delivery"), 0);
+    let backfilled = high.backfill(user, &there).await;
+    backfilled.expect("a backfill");
+    let now = now_millis();
+    for n in 0..200 {
+        let young = Entry::new(tweet_at(now, n), author);
+        let delivered = high.deliver(young, &[user], now).await;
+        assert_eq!(delivered.expect("a delivery"), 1);
+    }
+    let source = whole(&high, user).await;
+    assert_eq!((source.entries.len(), source.floor), (300, floor));
+}
+
 /// Whatever happens to a list, it has everything above its floor, and so has every window of it.
 #[tokio::test]
 async fn a_list_has_everything_above_its_floor_whatever_happens_to_it() {
     let Some(stores) = Stores::of_shared().await else {
         return;
     };
-    let timelines = stores.timelines();
+    // The cap was changed, and not all functions know it yet.
+    let by_cap = [150, CAP].map(|cap| stores.timelines_with_cap(cap));
     for seed in 0..6 {
         let mut random = fastrand::Rng::with_seed(seed);
         let user = someone();
@@ -959,6 +1012,8 @@ async fn a_list_has_everything_above_its_floor_whatever_happens_to_it() {
             given_list_of_an_older_version(&stores, user, &[first]).await;
         }
         for (n, (now, entry)) in arrivals.into_iter().enumerate() {
+            // From the middle on, some of them.
+            let timelines = &by_cap[1 - usize::from(n > 900 && random.bool())];
             for _ in 0..1 + usize::from(random.usize(..20) == 0) {
                 if followed.contains(&entry.author) {
                     let delivered = timelines.deliver(entry, &[user], now).await;
@@ -974,7 +1029,8 @@ async fn a_list_has_everything_above_its_floor_whatever_happens_to_it() {
                     followed.insert(author);
                     let posted = tweets.iter().rev().filter(|it| it.author == author);
                     let posted = posted.filter(|it| it.tweet.millis() <= now);
-                    let posted: Vec<Entry> = posted.take(BACKFILL).copied().collect();
+                    let posted: Vec<Entry> =
+                        posted.take(timelines.backfill_size()).copied().collect();
                     let backfilled = timelines.backfill(user, &posted).await;
                     backfilled.expect("a backfill");
                 }
