@@ -203,7 +203,8 @@ mod tests {
     fn many_followers_take_few_hand_overs_however_they_signed_up() {
         const FOLLOWERS: u64 = 20_000;
         const YEAR: f64 = 1.3e17;
-        let spreads: [(&str, fn(f64) -> f64); 4] = [
+        type Spread = fn(f64) -> f64;
+        let spreads: [(&str, Spread); 4] = [
             ("evenly", |part| part),
             // Every eighth of the time, nearly three times as many as in the one before.
             ("most of them lately", |part| {

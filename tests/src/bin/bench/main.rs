@@ -25,9 +25,11 @@ use std::process::ExitCode;
 
 use report::{Row, json, markdown, table};
 
+/// What measures one part.
+type Measure = fn() -> Vec<Row>;
+
 /// The parts by name, in the order in which they are measured.
-const PARTS: [(&str, fn() -> Vec<Row>); 2] =
-    [("push", push::measure), ("fanout", fan_out::measure)];
+const PARTS: [(&str, Measure); 2] = [("push", push::measure), ("fanout", fan_out::measure)];
 
 fn main() -> ExitCode {
     let only = env::var("ONLY").unwrap_or_default();
