@@ -37,6 +37,8 @@ scenario(
     ]) {
       await when.goesTo(window, route, heading);
       await then.nothingSticksOut(window);
+      const box = await window.page.getByRole("heading", { name: heading }).first().boundingBox();
+      assert.ok(box.height < 70, `the heading of ${route} has one letter in a line: it is ${box.height} px high`);
     }
   },
   { seconds: 90 },
