@@ -1,4 +1,4 @@
-//! Who has signed up, read from the table of users as the functions write it.
+//! The people who have signed up, read from the table of users as the functions write it.
 
 use std::cmp::Reverse;
 
