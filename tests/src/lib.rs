@@ -62,7 +62,7 @@ pub use page::{
     expect_timeline, ids, newest_first, shown,
 };
 pub use patience::{
-    PATIENCE, eventually, expect_equal, in_parallel, now_seconds, stretched, throughout,
+    PATIENCE, eventually, expect_equal, in_parallel, insist, now_seconds, stretched, throughout,
 };
 pub use proxy::{DynamoGate, DynamoProxy, redis_ahead_by, redis_watched};
 pub use race::{Contest, Interleavings, Party, Race, Stage, Step};

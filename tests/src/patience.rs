@@ -11,6 +11,8 @@ use tokio::time::sleep;
 
 /// How long asynchronous work may take before a test calls it lost.
 pub const PATIENCE: Duration = Duration::from_secs(20);
+/// How often [`insist`] takes no for an answer.
+const INSISTED: usize = 5;
 
 static STRETCH: LazyLock<f64> = LazyLock::new(|| match env::var("ROOST_PATIENCE") {
     Ok(text) => text
@@ -46,6 +48,22 @@ where
         sleep(pause).await;
         pause = (pause * 2).min(Duration::from_millis(250));
     }
+}
+
+/// What it says when it says something. A busy machine can take longer than a caller waits; what is asked here bears
+/// being done twice, so it is asked again, a few times.
+pub async fn insist<T, E: Debug, F>(mut ask: impl FnMut() -> F) -> T
+where
+    F: Future<Output = Result<T, E>>,
+{
+    for _ in 0..INSISTED {
+        match ask().await {
+            Ok(value) => return value,
+            Err(error) => eprintln!("asking again: {error:?}"),
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    ask().await.expect("an answer at last")
 }
 
 /// Asks again and again for `time`, and fails with the first complaint. Not stretched: it bounds what must never happen.

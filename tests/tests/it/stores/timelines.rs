@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use redis::cmd;
-use roost_tests::{RedisProxy, redis_ahead_by, redis_watched, stretched};
+use roost_tests::{RedisProxy, insist, redis_ahead_by, redis_watched, stretched};
 use shared::domain::id::TIME_SHIFT;
 use shared::domain::timeline::{ALL_KNOWN, Filling, LATE_MS, ListEnd, SLACK, Source, Window};
 use shared::domain::{Entry, TweetId, UserId};
@@ -985,6 +985,7 @@ async fn a_list_has_everything_above_its_floor_whatever_happens_to_it() {
     for seed in 0..6 {
         let mut random = fastrand::Rng::with_seed(seed);
         let user = someone();
+        let only = [user];
         let authors: Vec<UserId> = (0..4).map(|_| someone()).collect();
         let mut followed: HashSet<UserId> = authors.iter().copied().collect();
         // Posted over a minute, some of it in bursts, and delivered by a clock that goes along.
@@ -1016,23 +1017,20 @@ async fn a_list_has_everything_above_its_floor_whatever_happens_to_it() {
             let timelines = &by_cap[1 - usize::from(n > 900 && random.bool())];
             for _ in 0..1 + usize::from(random.usize(..20) == 0) {
                 if followed.contains(&entry.author) {
-                    let delivered = timelines.deliver(entry, &[user], now).await;
-                    delivered.expect("a delivery");
+                    insist(|| timelines.deliver(entry, &only, now)).await;
                 }
             }
             if random.usize(..60) == 0 {
                 let author = authors[random.usize(..4)];
                 if followed.remove(&author) {
-                    let removed = timelines.remove_author(user, author).await;
-                    removed.expect("Redis answers");
+                    insist(|| timelines.remove_author(user, author)).await;
                 } else {
                     followed.insert(author);
                     let posted = tweets.iter().rev().filter(|it| it.author == author);
                     let posted = posted.filter(|it| it.tweet.millis() <= now);
                     let posted: Vec<Entry> =
                         posted.take(timelines.backfill_size()).copied().collect();
-                    let backfilled = timelines.backfill(user, &posted).await;
-                    backfilled.expect("a backfill");
+                    insist(|| timelines.backfill(user, &posted)).await;
                 }
             }
             if n % 100 > 0 && n < 1_799 {
@@ -1041,7 +1039,7 @@ async fn a_list_has_everything_above_its_floor_whatever_happens_to_it() {
             // What was posted and is still on its way is not there yet.
             let arrived = |it: &&Entry| it.tweet.millis() + 9_000 < now || n == 1_799;
             for extent in [Extent::Whole, Extent::Newest(150), Extent::Newest(20)] {
-                let opened = timelines.open(user, extent).await.expect("Redis answers");
+                let opened = insist(|| timelines.open(user, extent)).await;
                 let Window::Read(source) = opened.window else {
                     // All authors of a list without an end were unfollowed.
                     continue;
