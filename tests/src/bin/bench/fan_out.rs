@@ -20,7 +20,7 @@ use tokio::runtime::Builder;
 
 use crate::push::{by_server, key, users};
 use crate::raw::{self, Raw, encode};
-use crate::report::{Pair, Row};
+use crate::report::{Goal, Pair, Row};
 
 const FOLLOWERS: u64 = 5_000;
 /// Followers that one query reads in the fan-out.
@@ -132,13 +132,14 @@ impl Bench {
             }
         }
         let what = "fan-out with paging, one server";
-        Row::new(
+        let goal = Goal::AtLeast(0.5);
+        Row::rates(
             "fanout",
             what,
             "raw pipelines",
-            0.5,
+            goal,
             self.users.len(),
-            pairs,
+            &pairs,
         )
     }
 
@@ -158,7 +159,8 @@ impl Bench {
             }
         }
         let limit = "the same without asking";
-        Row::new("fanout", what, limit, 0.95, self.users.len(), pairs)
+        let goal = Goal::AtLeast(0.95);
+        Row::rates("fanout", what, limit, goal, self.users.len(), &pairs)
     }
 
     /// People who follow somebody else, and signed up when the followers did.

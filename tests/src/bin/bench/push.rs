@@ -13,7 +13,7 @@ use shared::stores::Timelines;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::raw::{self, Raw, encode};
-use crate::report::{Pair, Row};
+use crate::report::{Goal, Pair, Row};
 use crate::servers::{SLOTS, Servers, key_slots};
 
 const FOLLOWERS: u64 = 20_000;
@@ -59,7 +59,14 @@ fn against_raw(servers: &Servers, what: &'static str, goal: f64) -> Row {
             pairs.push(Pair { ours, limit });
         }
     }
-    Row::new("push", what, "raw pipelines", goal, users.len(), pairs)
+    Row::rates(
+        "push",
+        what,
+        "raw pipelines",
+        Goal::AtLeast(goal),
+        users.len(),
+        &pairs,
+    )
 }
 
 fn deliver(runtime: &Runtime, timelines: &Timelines, entry: Entry, users: &[UserId]) -> Duration {
