@@ -89,10 +89,11 @@ $(PAGE_CHECK): tests/verify/page/package.json tests/verify/page/package-lock.jso
 	@npm ci --prefix $(<D) --silent --no-audit --no-fund
 	@touch $@
 
-# Few people are enough for a celebrity here, so that `make seed` makes some, and pages of a fan-out are small, so that it can be
-# seen how they hand over. The seed is built along: it is wanted next.
+# Few people are enough for a celebrity here, so that `make seed` makes some, pages of a fan-out are small, so that it can be seen
+# how they hand over, and few are delivered without one. The seed is built along: it is wanted next.
 run: export CELEBRITY_THRESHOLD ?= 50
 run: export FAN_OUT_PAGE_SIZE ?= 10
+run: export SYNC_FAN_OUT_FOLLOWERS ?= 5
 run: rust redis ## Run the whole system on this machine
 	@cargo build --workspace --bins
 	@exec target/debug/roost-local

@@ -1,12 +1,12 @@
 use shared::domain::event::FanOutWork;
 use shared::flows::fan_out::FanOut;
-use shared::flows::live::Announcer;
+use shared::flows::live::FanAnnouncer;
 use shared::runtime::batch::{self, Consumer, StreamRecord};
 use shared::{Result, Roost};
 
 pub(crate) struct FanOutPages {
     fan_out: FanOut,
-    announcer: Announcer,
+    announcer: FanAnnouncer,
 }
 
 impl Consumer for FanOutPages {
@@ -16,7 +16,7 @@ impl Consumer for FanOutPages {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             fan_out: FanOut::new(roost)?,
-            announcer: Announcer::new(roost)?,
+            announcer: FanAnnouncer::new(roost)?,
         })
     }
 

@@ -1,7 +1,7 @@
 use shared::domain::Entry;
 use shared::domain::event::TweetEvent;
 use shared::flows::fan_out::FanOut;
-use shared::flows::live::Announcer;
+use shared::flows::live::FanAnnouncer;
 use shared::flows::tiers::{AuthorTiers, TierReview};
 use shared::platform::now_millis;
 use shared::runtime::batch::{self, Consumer, StreamRecord};
@@ -10,7 +10,7 @@ use shared::{Result, Roost};
 
 pub(crate) struct FanOutTweets {
     fan_out: FanOut,
-    announcer: Announcer,
+    announcer: FanAnnouncer,
     timelines: Timelines,
     feeds: Feeds,
     receipts: Receipts,
@@ -27,7 +27,7 @@ impl Consumer for FanOutTweets {
     fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             fan_out: FanOut::new(roost)?,
-            announcer: Announcer::new(roost)?,
+            announcer: FanAnnouncer::new(roost)?,
             timelines: Timelines::new(roost)?,
             feeds: Feeds::new(roost)?,
             receipts: Receipts::new(roost)?,
@@ -70,7 +70,7 @@ impl FanOutTweets {
             let late_ms = now_millis().saturating_sub(entry.tweet.millis());
             self.receipts.pulled(entry.tweet, late_ms).await?;
         }
-        if author.tier.pushes() {
+        if author.tier.pushes() && !self.receipts.was_at_once(entry.tweet).await? {
             self.fan_out.start(entry, author).await?;
         }
         if author.tier.pulls() {

@@ -1,6 +1,7 @@
 use shared::domain::{
     Alt, HttpsUrl, Kind, Medium, MediumKind, SeenTweet, Tweet, TweetId, TweetRef, TweetText, UserId,
 };
+use shared::flows::at_once::AtOnce;
 use shared::flows::reactions::{MyReactions, Targets};
 use shared::platform::now_millis;
 use shared::runtime::body::Fields;
@@ -31,6 +32,7 @@ pub(crate) struct PostTweet {
     my_reactions: MyReactions,
     targets: Targets,
     deeds: Deeds,
+    at_once: AtOnce,
 }
 
 /// What a request asks for.
@@ -53,6 +55,7 @@ impl http::Handler for PostTweet {
             my_reactions: MyReactions::new(roost)?,
             targets: Targets::new(roost)?,
             deeds: Deeds::new(roost)?,
+            at_once: AtOnce::new(roost)?,
         })
     }
 
@@ -62,18 +65,35 @@ impl http::Handler for PostTweet {
             Ok(parent) => parent,
             Err(error) => return self.replay_reply(me, &post, error).await,
         };
-        let (tweet, is_new) = self.store(me, &post, parent).await?;
+        let stored = self.store(me, &post, parent);
+        let (stored, may_serve) = tokio::join!(stored, self.at_once.may_serve(me));
+        let (tweet, is_new) = stored?;
         if !is_new {
             // It was shown when it was new, and may have been deleted since.
             return self.replay(me, tweet).await;
         }
-        let ((), exists) = tokio::join!(self.show_to_author(&tweet), self.users.still_exists(me));
+        let followers = async {
+            // A reply to somebody else is on nobody's home timeline.
+            if may_serve && tweet.entry().kind != Kind::Reply {
+                self.at_once.followers(me).await
+            } else {
+                None
+            }
+        };
+        let ((), exists, followers) = tokio::join!(
+            self.show_to_author(&tweet),
+            self.users.still_exists(me),
+            followers
+        );
         if !exists? {
             // The account was deleted meanwhile, and its tweets perhaps before this one was stored.
             let entry = tweet.entry();
             self.tweets.delete(entry).await?;
             self.cards.bury_briefly(&[entry]).await?;
             return Err(Error::NoProfile);
+        }
+        if let Some(followers) = followers {
+            self.at_once.deliver(tweet.entry(), &followers).await;
         }
         if tweet.in_reply_to.is_some()
             && let Err(error) = self.deeds.forget(me).await

@@ -1,6 +1,7 @@
 //! Steps that more than one function takes.
 
 pub mod affinity;
+pub mod at_once;
 pub mod audit;
 pub mod cache_watch;
 pub mod counting;

@@ -248,6 +248,11 @@ impl Config {
         Ok(usize::try_from(self.positive("FAN_OUT_PAGE_SIZE")?).unwrap_or(usize::MAX))
     }
 
+    /// Authors with at most so many followers are delivered before their POST is answered; 0 is nobody.
+    pub fn sync_fan_out_followers(&self) -> Result<usize> {
+        Ok(usize::try_from(self.number("SYNC_FAN_OUT_FOLLOWERS")?).unwrap_or(usize::MAX))
+    }
+
     /// What the scores of the ranked order are made with.
     pub fn formula(&self) -> Result<Formula> {
         let names = ["recency", "engagement", "affinity", "content"];

@@ -2,13 +2,12 @@
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
-use aws_sdk_dynamodb::types::{AttributeValue, Select};
-use serde::Deserialize;
+use aws_sdk_dynamodb::types::Select;
 
-use super::dynamo::{Item, failed, from_item, number};
-use crate::Result;
+use super::dynamo::{Item, failed, number};
 use crate::domain::UserId;
 use crate::platform::Roost;
+use crate::{Error, Result};
 
 /// One page of ids, and whether more come behind it.
 #[derive(Debug, Default)]
@@ -88,18 +87,12 @@ impl EdgeView {
 
     /// Sends a query and reads the ids at the other end.
     pub(super) async fn ids(&self, query: QueryFluentBuilder) -> Result<IdPage> {
-        #[derive(Deserialize)]
-        struct IdOnly {
-            id: u64,
-        }
         let answer = query.send().await.map_err(failed("Query"))?;
         let items = answer.items.unwrap_or_default().into_iter();
-        let ids = items.map(|mut item| {
-            let id = item
-                .remove(self.other)
-                .unwrap_or(AttributeValue::Null(true));
-            from_item::<IdOnly>("an edge", Item::from([("id".to_owned(), id)]))
-                .map(|row| UserId::new(row.id))
+        let ids = items.map(|item| {
+            let id = item.get(self.other).and_then(|id| id.as_n().ok());
+            let id = id.map_or("", String::as_str).parse();
+            id.map(UserId::new).map_err(Error::unreadable("an edge"))
         });
         Ok(IdPage {
             ids: ids.collect::<Result<_>>()?,

@@ -47,17 +47,42 @@ impl Receipts {
         delivered: usize,
         late_ms: u64,
     ) -> Result<()> {
-        let arguments = [
-            followers.to_string(),
-            delivered.to_string(),
-            page.depth.to_string(),
-            late_ms.to_string(),
-            SECONDS.to_string(),
-        ];
-        let call = (
-            vec![keys::receipt(page.tweet_id)],
-            arguments.map(String::into_bytes).to_vec(),
-        );
+        let served = [followers as u64, delivered as u64, page.depth.into()];
+        self.tell(page.tweet_id, served, late_ms, false).await
+    }
+
+    /// All followers were served before the POST was answered, so that nothing is left for the stream.
+    pub async fn at_once(
+        &self,
+        tweet: TweetId,
+        followers: usize,
+        delivered: usize,
+        late_ms: u64,
+    ) -> Result<()> {
+        let served = [followers as u64, delivered as u64, 0];
+        self.tell(tweet, served, late_ms, true).await
+    }
+
+    /// Whether [`Self::at_once`] was said of this tweet.
+    pub async fn was_at_once(&self, tweet: TweetId) -> Result<bool> {
+        let key = keys::receipt(tweet);
+        self.redis
+            .one(cmd("HEXISTS").arg(key).arg("at_once").take())
+            .await
+    }
+
+    /// `served` is followers, deliveries and depth.
+    async fn tell(
+        &self,
+        tweet: TweetId,
+        served: [u64; 3],
+        late_ms: u64,
+        at_once: bool,
+    ) -> Result<()> {
+        let rest = [late_ms, SECONDS, at_once.into()];
+        let arguments = served.into_iter().chain(rest);
+        let arguments = arguments.map(|number| number.to_string().into_bytes());
+        let call = (vec![keys::receipt(tweet)], arguments.collect());
         self.redis.tell_script(&ADD, [call]).await
     }
 

@@ -102,6 +102,18 @@ impl UserCounts {
             .await
     }
 
+    /// How many followers somebody has, and their tier; `None` if Redis does not know.
+    pub async fn standing(&self, user: UserId) -> Result<Option<(u64, Tier)>> {
+        let key = keys::user_counts(user);
+        let read = cmd("HMGET")
+            .arg(key)
+            .arg(&["follower_count", "tier"])
+            .take();
+        let (followers, tier): (Option<u64>, Option<String>) = self.redis.one(read).await?;
+        let tier = tier.and_then(|tier| Tier::parse(&tier));
+        Ok(followers.zip(tier))
+    }
+
     /// Forgets what is known of these users. The table knows it.
     pub async fn forget(&self, users: impl IntoIterator<Item = UserId>) -> Result<()> {
         let deletes = users

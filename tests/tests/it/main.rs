@@ -2,6 +2,7 @@
 //! binaries. `cargo build --workspace && cargo test -p roost-tests`; see the library for other targets.
 
 mod activity;
+mod at_once;
 mod audit;
 mod blocks;
 mod bursts;

@@ -9,9 +9,15 @@ use crate::stores::events::Stream;
 use crate::stores::notices::Notice;
 use crate::stores::{EventStream, Listeners, Notices};
 
+/// Tells readers to whom something was delivered.
 pub struct Announcer {
     listeners: Listeners,
     notices: Notices,
+}
+
+/// Tells the fans of an author who is pulled.
+pub struct FanAnnouncer {
+    readers: Announcer,
     pages: EventStream,
     /// Fans that one invocation serves.
     page_size: usize,
@@ -22,8 +28,6 @@ impl Announcer {
         Ok(Self {
             listeners: Listeners::new(roost)?,
             notices: Notices::new(roost)?,
-            pages: EventStream::new(roost, Stream::FanOutPages)?,
-            page_size: roost.config.fan_out_page_size()?,
         })
     }
 
@@ -47,12 +51,23 @@ impl Announcer {
         metrics::LIVE_NOTICES.add(found.due.len());
         Ok(())
     }
+}
+
+impl FanAnnouncer {
+    pub fn new(roost: &Roost) -> Result<Self> {
+        Ok(Self {
+            readers: Announcer::new(roost)?,
+            pages: EventStream::new(roost, Stream::FanOutPages)?,
+            page_size: roost.config.fan_out_page_size()?,
+        })
+    }
 
     /// An author who is pulled posted. If there are many fans, each set of them becomes a page of work.
     pub async fn to_fans(&self, author: UserId) -> Result<()> {
-        let (counts, is_lost) = self.listeners.count_fans(author).await?;
+        let Announcer { listeners, notices } = &self.readers;
+        let (counts, is_lost) = listeners.count_fans(author).await?;
         if is_lost {
-            restoring::ask(&self.listeners, &self.notices).await?;
+            restoring::ask(listeners, notices).await?;
         }
         let total: usize = counts.iter().sum();
         let sets = (0_u8..).zip(counts);
@@ -80,8 +95,9 @@ impl Announcer {
     pub async fn to_page(&self, page: FanPage) -> Result<()> {
         let mut from = 0;
         loop {
-            let (next, fans) = self.listeners.fans(page.fans_of, page.set, from).await?;
-            self.to_readers(&fans).await?;
+            let listeners = &self.readers.listeners;
+            let (next, fans) = listeners.fans(page.fans_of, page.set, from).await?;
+            self.readers.to_readers(&fans).await?;
             if next == 0 {
                 return Ok(());
             }

@@ -12,7 +12,7 @@ pub mod listening;
 pub mod restoring;
 pub mod telling;
 
-pub use announcing::Announcer;
+pub use announcing::{Announcer, FanAnnouncer};
 pub use leaving::Leaving;
 pub use listening::Listening;
 pub use restoring::Restoring;
