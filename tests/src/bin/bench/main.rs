@@ -5,6 +5,7 @@
 //! the median of all pairs, with its spread.
 //!
 //! - [`push`]: deliveries to lists in Redis, against raw pipelines; a single server and a cluster.
+//! - [`post`]: what a POST pays for delivering a small author's tweet.
 //! - [`fan_out`]: deliveries with followers read from the tables, with and without asking who is connected.
 //!
 //! | variable | default | meaning |
@@ -13,6 +14,7 @@
 //! | `BENCH_OUT` | empty | a folder for `BENCHMARKS.md` and `bench.json`; only if everything is measured |
 
 mod fan_out;
+mod post;
 mod push;
 mod raw;
 mod report;
@@ -29,7 +31,11 @@ use report::{Row, json, markdown, table};
 type Measure = fn() -> Vec<Row>;
 
 /// The parts by name, in the order in which they are measured.
-const PARTS: [(&str, Measure); 2] = [("push", push::measure), ("fanout", fan_out::measure)];
+const PARTS: [(&str, Measure); 3] = [
+    ("push", push::measure),
+    ("fanout", fan_out::measure),
+    ("post", post::measure),
+];
 
 fn main() -> ExitCode {
     let only = env::var("ONLY").unwrap_or_default();

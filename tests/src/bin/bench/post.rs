@@ -1,0 +1,96 @@
+//! What a POST pays for delivering a small author's tweet before it is answered.
+//!
+//! Two authors post in turn through the same local cloud. One has as many followers as may be delivered at once, the other
+//! has one more, so that the stream delivers theirs. Nobody posts before the last tweet has arrived everywhere.
+
+use std::time::{Duration, Instant};
+
+use roost_tests::{Cache, LocalCloud, User, entry};
+use tokio::runtime::Builder;
+use tokio::time::sleep;
+
+use crate::push::users;
+use crate::report::{Goal, Pair, Row, Unit};
+
+/// What many have, and what may be delivered at once by default.
+const FOLLOWERS: [u64; 2] = [100, 1_000];
+const PAIRS: usize = 40;
+/// How long the stream may take before the benchmark gives up.
+const LIMIT: Duration = Duration::from_secs(10);
+
+pub(crate) fn measure() -> Vec<Row> {
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let rows = FOLLOWERS.map(|followers| {
+        println!("post: {followers} followers, {PAIRS} pairs");
+        runtime.block_on(in_turn(followers))
+    });
+    rows.into_iter().flatten().collect()
+}
+
+async fn in_turn(followers: u64) -> [Row; 3] {
+    let most = followers.to_string();
+    let parameters = [
+        ("SYNC_FAN_OUT_FOLLOWERS", most.as_str()),
+        ("WRITES_PER_MINUTE", "0"),
+    ];
+    let cloud = LocalCloud::start(&parameters).await;
+    let tables = cloud.client().tables().await.expect("tables");
+    let cache = cloud.client().cache().await.expect("a Redis");
+    let [small, large] = cloud.client().sign_up_each(["small", "large"]).await;
+    let ids: Vec<u64> = users(followers + 1).iter().map(|user| user.get()).collect();
+    tables.add_followers(small.id, &ids[1..]).await;
+    tables.add_followers(large.id, &ids).await;
+    cache.activate(&ids).await;
+    let (mut pairs, mut waits) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for round in 0..=PAIRS {
+        let (limit, by_stream) = post(&large, &cache, &ids).await;
+        let (ours, at_once) = post(&small, &cache, &ids[1..]).await;
+        // The first pair starts sandboxes.
+        if round > 0 {
+            pairs.push(Pair { ours, limit });
+            waits[0].push(at_once);
+            waits[1].push(by_stream);
+        }
+    }
+    let [at_once, by_stream] = waits.map(median);
+    let what = format!("POST by an author with {followers} followers, delivered with it");
+    let wait = format!("from POST to the last of {followers} lists, delivered with it");
+    let behind = "the same by the stream, which is not polled as Lambda does";
+    [
+        Row::times(
+            "post",
+            what,
+            "left to the stream",
+            Goal::AtMost(1.5),
+            &pairs,
+        ),
+        Row::figure("post", wait, Unit::Time, at_once, Goal::Told),
+        Row::figure("post", behind, Unit::Time, by_stream, Goal::Told),
+    ]
+}
+
+/// How long the answer took, and how long it was until the last list had the tweet.
+async fn post(author: &User, cache: &Cache, followers: &[u64]) -> (Duration, Duration) {
+    let started = Instant::now();
+    let tweet = author.post("how long does it take?").await;
+    let answered = started.elapsed();
+    let wanted = entry(tweet.id, author.id);
+    while started.elapsed() < LIMIT {
+        let lists = cache.home_timelines(followers).await;
+        let found = started.elapsed();
+        if lists.iter().all(|list| list.contains(&wanted.to_vec())) {
+            // What else the stream does with it is over soon.
+            sleep(Duration::from_millis(50)).await;
+            return (answered, found);
+        }
+    }
+    panic!("a tweet is not everywhere after {LIMIT:?}");
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort_unstable();
+    times[times.len() / 2].as_secs_f64()
+}
