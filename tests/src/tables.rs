@@ -6,8 +6,8 @@ use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::Client as Dynamo;
 use aws_sdk_dynamodb::config::Credentials;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, BillingMode, GlobalSecondaryIndex, Put, PutRequest, TransactWriteItem,
-    WriteRequest,
+    AttributeValue, BillingMode, GlobalSecondaryIndex, Put, PutRequest, StreamSpecification,
+    TransactWriteItem, WriteRequest,
 };
 
 use shared::Roost;
@@ -341,6 +341,42 @@ impl Tables {
             })
         });
         in_parallel(8, batches.map(|(table, items)| self.write(table, items))).await;
+    }
+
+    /// From now on nothing happens when somebody is followed: no count changes, no list is filled.
+    pub async fn stop_stream_of_followers(&self) {
+        let none = StreamSpecification::builder().stream_enabled(false);
+        let stopped = self
+            .dynamo
+            .update_table()
+            .table_name(self.table("followers"))
+            .stream_specification(none.build().expect("a specification"))
+            .send()
+            .await;
+        stopped.unwrap_or_else(|e| panic!("the stream cannot be stopped: {e:?}"));
+    }
+
+    /// Makes all of these follow `followee` as far as a fan-out is concerned, as fast as the tables take it, and says so in
+    /// the row of `followee`. Only if [`Self::stop_stream_of_followers`] was called can it be a million.
+    pub async fn load_followers(&self, followee: u64, followers: &[u64]) {
+        let put = |follower: &u64| {
+            let put = Put::builder()
+                .table_name(self.table("followers"))
+                .set_item(Some(edge(*follower, followee)))
+                .build()
+                .expect("an edge");
+            TransactWriteItem::builder().put(put).build()
+        };
+        let transactions = followers.chunks(TRANSACTION).map(|followers| {
+            let edges = followers.iter().map(put).collect();
+            let transaction = self.dynamo.transact_write_items();
+            transaction.set_transact_items(Some(edges)).send()
+        });
+        for answer in in_parallel(4, transactions).await {
+            answer.unwrap_or_else(|e| panic!("{followee} cannot be followed: {e:?}"));
+        }
+        let count = number(followers.len() as u64);
+        self.change_row(followee, "follower_count", count).await;
     }
 
     async fn user_item(&self, pk: String) -> Option<Item> {
