@@ -6,15 +6,18 @@
 //!
 //! - [`push`]: deliveries to lists in Redis, against raw pipelines; a single server and a cluster.
 //! - [`fan_out`]: deliveries with followers read from the tables, with and without asking who is connected.
+//! - [`reach`]: a tweet to all of up to a million followers through the local cloud, and a small author beside it.
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
 //! | `ONLY` | everything | names of the parts to measure, with commas between them |
+//! | `REACH` | 1000000 | followers of the largest author of [`reach`] |
 //! | `BENCH_OUT` | empty | a folder for `BENCHMARKS.md` and `bench.json`; only if everything is measured |
 
 mod fan_out;
 mod push;
 mod raw;
+mod reach;
 mod report;
 mod servers;
 
@@ -29,7 +32,11 @@ use report::{Row, json, markdown, table};
 type Measure = fn() -> Vec<Row>;
 
 /// The parts by name, in the order in which they are measured.
-const PARTS: [(&str, Measure); 2] = [("push", push::measure), ("fanout", fan_out::measure)];
+const PARTS: [(&str, Measure); 3] = [
+    ("push", push::measure),
+    ("fanout", fan_out::measure),
+    ("reach", reach::measure),
+];
 
 fn main() -> ExitCode {
     let only = env::var("ONLY").unwrap_or_default();
