@@ -139,7 +139,7 @@ async fn operate(
         .as_ref()
         .map(|api| Arc::new(WebSocketGateway::new(api, &lambda)));
     tokio::spawn(websocket_api::serve(listeners.websocket, sockets));
-    start_event_sources(&stack, &lambda, &dynamodb, &kinesis, &config.state)?;
+    start_event_sources(&stack, &lambda, &dynamodb, &kinesis, config)?;
     write_state(&config.state, urls, &stack, &environment)?;
     let page = Page::new(config.web.clone());
     let has_page = page.exists();
@@ -167,14 +167,15 @@ fn start_event_sources(
     lambda: &Lambda,
     dynamodb: &DynamoDb,
     kinesis: &Kinesis,
-    state: &Path,
+    config: &Config,
 ) -> Result<(), StartError> {
     for declared in &stack.functions {
         let Some(function) = lambda.function(&declared.logical_id) else {
             continue;
         };
         for mapping in &declared.event_sources {
-            event_source::start(function, mapping, dynamodb, kinesis, state)
+            let (state, polls) = (&config.state, config.lambda_polling);
+            event_source::start(function, mapping, dynamodb, kinesis, state, polls)
                 .map_err(StartError::DynamoDb)?;
         }
         for one in &declared.schedules {

@@ -25,6 +25,9 @@ pub(crate) struct Config {
     pub(crate) web: PathBuf,
     /// Whether functions' output is passed on as it was written (`ROOST_VERBOSE`, default `false`).
     pub(crate) verbose: bool,
+    /// Whether streams are polled as often as Lambda does, instead of read when they are written
+    /// (`ROOST_LAMBDA_POLLING`, default `false`).
+    pub(crate) lambda_polling: bool,
     pub(crate) http: Port,
     pub(crate) dynamodb: Port,
     pub(crate) kinesis: Port,
@@ -54,6 +57,7 @@ impl Config {
             state: path("ROOST_STATE_DIR", ".roost"),
             web: path("ROOST_WEB_DIR", "local/web"),
             verbose: flag("ROOST_VERBOSE")?,
+            lambda_polling: flag("ROOST_LAMBDA_POLLING")?,
             http: port("HTTP_PORT", 9000)?,
             dynamodb: port("DYNAMODB_PORT", 9001)?,
             kinesis: port("KINESIS_PORT", 9002)?,

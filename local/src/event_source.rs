@@ -1,31 +1,33 @@
 //! Event source mappings: what reads a stream and calls a function with batches of it, as Lambda's pollers do.
 //!
 //! Per mapping and shard there is one reader, which passes what the filter lets through to as many lanes as the
-//! parallelization factor says. A record's partition key chooses its lane, and a lane has one batch in flight at a
-//! time: that is the whole of the ordering guarantee. What becomes of a batch is decided in [`delivery`].
+//! parallelization factor says ([`lanes`]). When it reads is decided in [`pace`], and what becomes of a batch in
+//! [`delivery`].
 
 pub(crate) mod delivery;
 mod dynamodb;
 mod failure;
 pub(crate) mod filter;
 mod kinesis;
+mod lanes;
+mod pace;
 mod record;
 
 use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
 use chrono::Utc;
-use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
 use self::delivery::{Delivery, Discarded, Outcome, backoff, read_answer};
 use self::dynamodb::TableShard;
 use self::failure::Destination;
 use self::kinesis::StreamShard;
+use self::lanes::{Exit, Lanes};
+use self::pace::Pace;
 use self::record::{Record, event};
 use crate::data::{DynamoDb, Kinesis};
 use crate::lambda::{Function, Trigger};
@@ -36,19 +38,25 @@ use crate::template::{EventSource, Source};
 const PAGE: usize = 1_000;
 /// Lambda's limit on an event.
 const MAX_EVENT_BYTES: usize = 6 * 1024 * 1024;
-/// Writers wake the readers; this is for a wake-up that was missed.
-const IDLE_POLL: Duration = Duration::from_secs(1);
+/// Before a stream that could not be read is tried again.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How often Lambda asks a shard of Kinesis.
+const KINESIS_POLL: Duration = Duration::from_secs(1);
+/// How often Lambda asks a shard of a table's stream.
+const TABLE_POLL: Duration = Duration::from_millis(250);
 
-/// Starts the pollers of one event source. They run until the process ends.
+/// Starts the pollers of one event source. They run until the process ends. They keep Lambda's pace if `polls`, and are
+/// woken by writers if not.
 pub(crate) fn start(
     function: &Arc<Function>,
     mapping: &EventSource,
     dynamodb: &DynamoDb,
     kinesis: &Kinesis,
     state: &Path,
+    polls: bool,
 ) -> Result<(), String> {
     let mapping_id = Uuid::new_v4();
-    let shards: Vec<(Shard, watch::Receiver<u64>)> = match &mapping.source {
+    let shards: Vec<(Shard, Pace)> = match &mapping.source {
         Source::Table { name } => {
             let partition_key = dynamodb.partition_key(name);
             let shard = TableShard::open(
@@ -58,16 +66,26 @@ pub(crate) fn start(
                 &mapping.arn,
                 mapping.from_latest,
             )?;
-            vec![(Shard::Table(shard), dynamodb.written.subscribe())]
+            let pace = if polls {
+                Pace::polled(TABLE_POLL)
+            } else {
+                Pace::Woken(dynamodb.written.subscribe())
+            };
+            vec![(Shard::Table(shard), pace)]
         }
         Source::Stream { name } => (0..kinesis.shard_count(name))
             .map(|index| {
                 let shard = StreamShard::open(kinesis.store.clone(), name, &mapping.arn, index);
-                (Shard::Stream(Box::new(shard)), kinesis.written.subscribe())
+                let pace = if polls {
+                    Pace::polled(KINESIS_POLL)
+                } else {
+                    Pace::Woken(kinesis.written.subscribe())
+                };
+                (Shard::Stream(Box::new(shard)), pace)
             })
             .collect(),
     };
-    for (shard, written) in shards {
+    for (shard, pace) in shards {
         let destination = mapping.failure_bucket.as_ref().map(|bucket| Destination {
             state: state.to_owned(),
             bucket: bucket.clone(),
@@ -77,20 +95,17 @@ pub(crate) fn start(
             stream_arn: mapping.arn.clone(),
             shard: shard.id().to_owned(),
         });
-        let lanes = (0..mapping.parallelization)
-            .map(|_| {
-                let (sender, records) = mpsc::unbounded_channel();
-                let lane = Lane {
-                    function: Arc::clone(function),
-                    mapping: mapping.clone(),
-                    destination: destination.clone(),
-                    records,
-                };
-                tokio::spawn(lane.run());
-                sender
-            })
-            .collect();
-        tokio::spawn(read(shard, written, mapping.clone(), lanes));
+        let (lanes, exits) = Lanes::new(mapping.parallelization);
+        for exit in exits {
+            let lane = Lane {
+                function: Arc::clone(function),
+                mapping: mapping.clone(),
+                destination: destination.clone(),
+                exit,
+            };
+            tokio::spawn(lane.run());
+        }
+        tokio::spawn(read(shard, pace, mapping.clone(), lanes));
     }
     Ok(())
 }
@@ -116,31 +131,23 @@ impl Shard {
     }
 }
 
-async fn read(
-    mut shard: Shard,
-    mut written: watch::Receiver<u64>,
-    mapping: EventSource,
-    lanes: Vec<mpsc::UnboundedSender<Record>>,
-) {
+async fn read(mut shard: Shard, mut pace: Pace, mapping: EventSource, lanes: Lanes) {
     loop {
-        // Before the read: a write during it must wake us again.
-        written.mark_unchanged();
+        pace.about_to_read();
         match shard.read().await {
-            Ok(records) if records.is_empty() => {
-                let _ = tokio::time::timeout(IDLE_POLL, written.changed()).await;
-            }
             Ok(records) => {
+                let found = records.len();
                 for record in records
                     .into_iter()
                     .filter(|record| passes(&mapping, record))
                 {
-                    // A lane ends only with the process.
-                    let _ = lanes[lane_of(&record.partition, lanes.len())].send(record);
+                    lanes.send(record);
                 }
+                pace.next(found, PAGE, &lanes).await;
             }
             Err(error) => {
                 say(format!("cannot read {}: {error}", mapping.arn));
-                tokio::time::sleep(IDLE_POLL).await;
+                tokio::time::sleep(PAUSE).await;
             }
         }
     }
@@ -154,18 +161,12 @@ fn passes(mapping: &EventSource, record: &Record) -> bool {
     }
 }
 
-fn lane_of(partition: &str, lanes: usize) -> usize {
-    let mut hasher = DefaultHasher::new();
-    partition.hash(&mut hasher);
-    usize::try_from(hasher.finish() % lanes as u64).unwrap_or_default()
-}
-
 /// The records of one shard that must stay in order, one batch at a time.
 struct Lane {
     function: Arc<Function>,
     mapping: EventSource,
     destination: Option<Destination>,
-    records: mpsc::UnboundedReceiver<Record>,
+    exit: Exit,
 }
 
 impl Lane {
@@ -174,6 +175,7 @@ impl Lane {
         while self.fill(&mut waiting).await {
             let batch = take_batch(&mut waiting, self.mapping.batch_size);
             self.deliver(&batch).await;
+            self.exit.done(batch.len());
         }
     }
 
@@ -181,15 +183,18 @@ impl Lane {
     async fn fill(&mut self, waiting: &mut VecDeque<Record>) -> bool {
         let mut page = Vec::new();
         let missing = self.mapping.batch_size.saturating_sub(waiting.len());
-        if waiting.is_empty() && self.records.recv_many(&mut page, missing).await == 0 {
+        if waiting.is_empty() && self.exit.records.recv_many(&mut page, missing).await == 0 {
             return false;
         }
         waiting.extend(page.drain(..));
         let window_ends = tokio::time::Instant::now() + self.mapping.batching_window;
         while waiting.len() < self.mapping.batch_size && !self.mapping.batching_window.is_zero() {
             let missing = self.mapping.batch_size - waiting.len();
-            match tokio::time::timeout_at(window_ends, self.records.recv_many(&mut page, missing))
-                .await
+            match tokio::time::timeout_at(
+                window_ends,
+                self.exit.records.recv_many(&mut page, missing),
+            )
+            .await
             {
                 Ok(received) if received > 0 => waiting.extend(page.drain(..)),
                 _ => break,
@@ -317,13 +322,5 @@ mod tests {
             "one that is too large still goes alone"
         );
         assert_eq!(take_batch(&mut large, 10).len(), 1);
-    }
-
-    #[test]
-    fn a_partition_key_stays_in_its_lane() {
-        assert_eq!(lane_of("alice", 10), lane_of("alice", 10));
-        let lanes: std::collections::BTreeSet<_> =
-            (0..100).map(|key| lane_of(&key.to_string(), 10)).collect();
-        assert_eq!(lanes.len(), 10);
     }
 }

@@ -1,5 +1,7 @@
 //! The tables, and the oracle: what a home timeline has to be, worked out from them by brute force.
 
+mod bulk;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
@@ -64,6 +66,8 @@ pub struct Counts {
 pub struct Tables {
     dynamo: Dynamo,
     sdk: SdkConfig,
+    /// Where the tables answer.
+    endpoint: String,
     stack: String,
 }
 
@@ -104,10 +108,12 @@ fn read_number(item: &Item, name: &str) -> u64 {
 
 impl Tables {
     pub(crate) async fn of(target: &Target) -> Option<Self> {
-        let config = sdk_config(target.endpoints.dynamodb.as_deref()?).await;
+        let endpoint = target.endpoints.dynamodb.clone()?;
+        let config = sdk_config(&endpoint).await;
         Some(Self {
             dynamo: Dynamo::new(&config),
             sdk: config,
+            endpoint,
             stack: target.stack.clone(),
         })
     }
@@ -122,6 +128,7 @@ impl Tables {
         let copies = Self {
             dynamo: self.dynamo.clone(),
             sdk: self.sdk.clone(),
+            endpoint: self.endpoint.clone(),
             stack: stack.to_owned(),
         };
         for name in TABLES {

@@ -1,4 +1,4 @@
-//! An author with more followers than one invocation may deliver to.
+//! Authors with more followers than one invocation may deliver to.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -173,4 +173,51 @@ async fn a_tweet_reaches_every_active_one_of_25_000_followers() {
         .filter(|list| !list.is_empty())
         .count();
     assert_eq!(woken, 0, "dormant followers were given a list");
+}
+
+/// More than an author may have to be served while they post.
+const POLLED_FOLLOWERS: u64 = 1_500;
+const POLLED_TWEETS: usize = 4;
+
+#[tokio::test]
+async fn a_tweet_waits_for_lambdas_polls_and_still_reaches_everybody_once() {
+    let parameters = [
+        ("ROOST_LAMBDA_POLLING", "true"),
+        ("FAN_OUT_PAGE_SIZE", "200"),
+        // One shard has one rhythm.
+        ("STREAM_MODE", "PROVISIONED"),
+        ("STREAM_SHARDS", "1"),
+    ];
+    let Some((cloud, tables, cache)) = LocalCloud::with_stores(&parameters).await else {
+        return;
+    };
+    let author = cloud.client().sign_up("star").await;
+    let followers: Vec<u64> = (1..=POLLED_FOLLOWERS)
+        .map(|n| author.id - n * 1_000)
+        .collect();
+    // Whoever is followed is also filled into lists, which is not what this is about.
+    tables.stop_stream_of_followers().await;
+    tables.load_followers(author.id, &followers).await;
+    cache.activate(&followers).await;
+
+    let mut expected = vec![SENTINEL.to_vec()];
+    let mut arrivals = Vec::new();
+    for n in 0..POLLED_TWEETS {
+        let tweet = author.post(&format!("polled {n}")).await;
+        expected.insert(0, entry(tweet.id, author.id).to_vec());
+        eventually(PATIENCE, "every follower has it once", || async {
+            let lists = cache.home_timelines(&followers).await;
+            let wrong = lists.iter().filter(|list| **list != expected).count();
+            expect_equal("wrong lists", wrong, 0)
+        })
+        .await;
+        arrivals.push(Instant::now());
+        let pages = cloud.deliveries(tweet.id);
+        assert!(pages.iter().any(|page| page.depth > 0), "{pages:?}");
+    }
+    // A tweet is posted when the one before has arrived, so each needs a poll of its own. Polls are a second apart; the
+    // first tweet may have been slow to arrive after its poll, because its functions had to start.
+    let took = arrivals[POLLED_TWEETS - 1] - arrivals[0];
+    let least = Duration::from_secs(POLLED_TWEETS as u64 - 2);
+    assert!(took >= least, "{took:?} for {} tweets", POLLED_TWEETS - 1);
 }

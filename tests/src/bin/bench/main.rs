@@ -7,16 +7,19 @@
 //! - [`push`]: deliveries to lists in Redis, against raw pipelines; a single server and a cluster.
 //! - [`post`]: what a POST pays for delivering a small author's tweet.
 //! - [`fan_out`]: deliveries with followers read from the tables, with and without asking who is connected.
+//! - [`reach`]: a tweet to all of up to a million followers through the local cloud, and a small author beside it.
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
 //! | `ONLY` | everything | names of the parts to measure, with commas between them |
+//! | `REACH` | 1000000 | followers of the largest author of [`reach`] |
 //! | `BENCH_OUT` | empty | a folder for `BENCHMARKS.md` and `bench.json`; only if everything is measured |
 
 mod fan_out;
 mod post;
 mod push;
 mod raw;
+mod reach;
 mod report;
 mod servers;
 
@@ -31,10 +34,11 @@ use report::{Row, json, markdown, table};
 type Measure = fn() -> Vec<Row>;
 
 /// The parts by name, in the order in which they are measured.
-const PARTS: [(&str, Measure); 3] = [
+const PARTS: [(&str, Measure); 4] = [
     ("push", push::measure),
     ("fanout", fan_out::measure),
     ("post", post::measure),
+    ("reach", reach::measure),
 ];
 
 fn main() -> ExitCode {
