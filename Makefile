@@ -205,6 +205,10 @@ simulate: rust ## Predict how long one tweet takes to all followers on AWS (SHAR
 	@cargo build --quiet --release --workspace --bin simulate
 	@target/release/simulate
 
+cost: rust redis ## Count what each action uses, and say what that costs on AWS (COST_OUT=docs writes docs/COST.md)
+	cargo build --release --workspace --bins
+	@target/release/cost
+
 clean: ## Remove everything that was built or installed here
 	cargo clean
 	rm -rf $(VENV) .aws-sam .verify $(ROOST_STATE_DIR) tests/verify/page/node_modules

@@ -63,7 +63,7 @@ fn row(settings: &Settings, count: u64, spread: Spread, transport: Transport) ->
 
 fn seconds(ms: f64) -> String {
     match ms {
-        ms if ms < 100_000.0 => format!("{:.1} s", ms / 1e3),
+        ms if ms < 10_000.0 => format!("{:.2} s", ms / 1e3),
         ms => format!("{:.0} s", ms / 1e3),
     }
 }
