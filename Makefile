@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup run test verify verify-arm64 fmt lint build deploy destroy smoke redrive watch invoke seed receipt clean redis chromium rust running watched check-template check-api check-page bench
+.PHONY: help setup run test verify verify-arm64 fmt lint build deploy destroy smoke redrive watch invoke seed receipt clean redis chromium rust running watched check-template check-api check-page bench simulate cost
 
 VENV := .venv
 TOOLS := $(VENV)/.tools
@@ -201,6 +201,14 @@ receipt: running ## Show what became of a tweet's delivery on a running local cl
 bench: rust redis ## Measure what Roost takes beside what the machine allows, in one run (ONLY=push,fanout for some parts)
 	cargo build --release --workspace --bins
 	@ONLY="$(ONLY)" target/release/bench
+
+simulate: rust ## Predict how long one tweet takes to all followers on AWS (SHARDS=4 FOLLOWERS=1000000, …)
+	@cargo build --quiet --release --workspace --bin simulate
+	@target/release/simulate
+
+cost: rust redis ## Count what each action uses, and say what that costs on AWS (COST_OUT=docs writes docs/COST.md)
+	cargo build --release --workspace --bins
+	@target/release/cost
 
 clean: ## Remove everything that was built or installed here
 	cargo clean

@@ -216,6 +216,8 @@ fn reserved_environment(function: &template::Function) -> BTreeMap<String, Strin
         ),
         ("AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand".to_owned()),
         ("_HANDLER", "bootstrap".to_owned()),
+        // Not Lambda's, but the SDK's: requests to stores say in their `User-Agent` which function asks.
+        ("AWS_SDK_UA_APP_ID", function.binary.clone()),
     ];
     let mut variables = BTreeMap::from(variables.map(|(name, value)| (name.to_owned(), value)));
     // Functions write as the template says; the terminal makes short lines of it.

@@ -9,6 +9,7 @@
 //! - An [`EventStream`] hears what happens inside a local cloud.
 //! - [`Function`] is one function's binary run by the test itself; [`RedisProxy`] counts what it asks of Redis, and
 //!   [`DynamoProxy`] what it asks of DynamoDB, and a [`DynamoGate`] holds some of that back. A [`Race`] runs several of them against each other, step by step.
+//!   A [`Meter`] counts what all functions of a local cloud use of tables and streams, as it would be billed.
 //!   [`RedisCluster`] is a real cluster with TLS.
 //! - [`eventually`] and [`throughout`] say when something has to hold. [`given_reader`], [`expect_oracle`] and their
 //!   neighbours are steps that several tests share.
@@ -35,6 +36,7 @@ mod function;
 mod http;
 mod live;
 mod local_cloud;
+mod meter;
 mod openapi;
 mod page;
 mod patience;
@@ -56,6 +58,7 @@ pub use live::{LiveSocket, Ticket};
 pub use local_cloud::{
     Counted, Delivery, LocalCloud, Sandbox, field, fresh_folder, is_request, signal,
 };
+pub use meter::{Meter, Metered, StreamUse, TableUse};
 pub use openapi::{Document, Operation};
 pub use page::{
     ComposedItem, ComposedPage, HomePage, Listing, Parent, Profile, RepostedBy, Tweet,

@@ -59,7 +59,8 @@ pub(crate) fn before_redis(url: &str, door: Door) -> String {
         .trim_start_matches("redis://")
         .trim_end_matches('/')
         .to_owned();
-    format!("redis://{}", listen(server, door, carry_redis))
+    let carry = move |client: &_, server: &_| carry_redis(client, server, &door);
+    format!("redis://{}", listen(server, carry))
 }
 
 /// Listens before a DynamoDB, and gives the URL to use instead.
@@ -68,26 +69,26 @@ pub(crate) fn before_dynamodb(url: &str, door: Door) -> String {
         .trim_start_matches("http://")
         .trim_end_matches('/')
         .to_owned();
-    format!("http://{}", listen(server, door, carry_http))
+    let carry = move |client: &_, server: &_| carry_http(client, server, &door);
+    format!("http://{}", listen(server, carry))
 }
 
 /// Serves until the process ends: clients come and go.
-fn listen(
+pub(crate) fn listen(
     server: String,
-    door: Door,
-    carry: fn(&TcpStream, &TcpStream, &Door) -> io::Result<()>,
+    carry: impl Fn(&TcpStream, &TcpStream) -> io::Result<()> + Clone + Send + 'static,
 ) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("a bound port").to_string();
     thread::spawn(move || {
         for client in listener.incoming().flatten() {
-            let (server, door) = (server.clone(), Arc::clone(&door));
+            let (server, carry) = (server.clone(), carry.clone());
             // An error is a side that is gone; the other one is told by the end of its connection.
             thread::spawn(move || -> io::Result<()> {
                 let server = TcpStream::connect(server)?;
                 client.set_nodelay(true)?;
                 server.set_nodelay(true)?;
-                carry(&client, &server, &door)
+                carry(&client, &server)
             });
         }
     });
@@ -174,7 +175,7 @@ fn carry_http(client: &TcpStream, server: &TcpStream, door: &Door) -> io::Result
 }
 
 /// Head and body of a request or an answer of HTTP/1.1. The length must be given, as DynamoDB and its clients do.
-fn read_message(reader: &mut impl BufRead) -> io::Result<(String, Vec<u8>)> {
+pub(crate) fn read_message(reader: &mut impl BufRead) -> io::Result<(String, Vec<u8>)> {
     let (mut head, mut length) = (String::new(), 0);
     loop {
         let start = head.len();
