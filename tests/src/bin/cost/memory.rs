@@ -24,6 +24,8 @@ pub(crate) struct Memory {
     pub(crate) tweet: f64,
     /// A cached profile with its counts.
     pub(crate) profile: f64,
+    /// The server that was asked, with its version.
+    pub(crate) server: String,
 }
 
 impl Memory {
@@ -43,6 +45,7 @@ impl Memory {
             "other_bytes_of_a_reader": self.reader.round(),
             "bytes_of_a_tweet": self.tweet.round(),
             "bytes_of_a_profile": self.profile.round(),
+            "server": self.server,
         })
     }
 }
@@ -59,6 +62,7 @@ pub(crate) async fn measure(cache: &Cache, readers: &[User]) -> Memory {
         reader: 0.0,
         tweet: average(cache, &["tweet:{*", "stats:{*"]).await,
         profile: average(cache, &["profile:{*", "user_counts:{*"]).await,
+        server: server(cache).await,
     };
     for (number, cap) in CAPS.into_iter().enumerate() {
         let user = ID + number as u64;
@@ -92,6 +96,14 @@ async fn average(cache: &Cache, patterns: &[&str]) -> f64 {
         }
     }
     sum
+}
+
+async fn server(cache: &Cache) -> String {
+    let info: String = cache.ask(&["INFO", "server"]).await;
+    let version = |name: &str| info.lines().find_map(|line| line.strip_prefix(name));
+    let valkey = version("valkey_version:").map(|version| format!("Valkey {version}"));
+    let redis = version("redis_version:").map(|version| format!("Redis {version}"));
+    valkey.or(redis).unwrap_or_default()
 }
 
 async fn bytes(cache: &Cache, key: &str) -> f64 {
