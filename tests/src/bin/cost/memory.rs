@@ -66,15 +66,18 @@ pub(crate) async fn measure(cache: &Cache, readers: &[User]) -> Memory {
     };
     for (number, cap) in CAPS.into_iter().enumerate() {
         let user = ID + number as u64;
+        let key = format!("timeline:{user}");
+        let mut add = vec!["ZADD".to_owned(), key.clone()];
         for tweet in 0..cap as u64 {
             let id = ID - (cap as u64 - tweet) * APART;
             // Pushed one by one, as a fan-out does.
             cache.push(user, &entry(id, ID - tweet * APART * 7)).await;
-            let (key, id) = (format!("timeline:{user}"), id.to_string());
-            let _: u64 = cache.ask(&["ZADD", &key, &id, &id]).await;
+            add.extend([id.to_string(), id.to_string()]);
         }
+        let add: Vec<&str> = add.iter().map(String::as_str).collect();
+        let _: u64 = cache.ask(&add).await;
         memory.lists[number] = bytes(cache, &roost_tests::keys::home_timeline(user)).await;
-        memory.sorted_sets[number] = bytes(cache, &format!("timeline:{user}")).await;
+        memory.sorted_sets[number] = bytes(cache, &key).await;
     }
     for reader in readers {
         let keys: Vec<String> = cache.ask(&["KEYS", &format!("*{{{}}}*", reader.id)]).await;
