@@ -24,6 +24,8 @@ pub(crate) struct Memory {
     pub(crate) tweet: f64,
     /// A cached profile with its counts.
     pub(crate) profile: f64,
+    /// The server that was asked, with its version.
+    pub(crate) server: String,
 }
 
 impl Memory {
@@ -43,6 +45,7 @@ impl Memory {
             "other_bytes_of_a_reader": self.reader.round(),
             "bytes_of_a_tweet": self.tweet.round(),
             "bytes_of_a_profile": self.profile.round(),
+            "server": self.server,
         })
     }
 }
@@ -59,18 +62,22 @@ pub(crate) async fn measure(cache: &Cache, readers: &[User]) -> Memory {
         reader: 0.0,
         tweet: average(cache, &["tweet:{*", "stats:{*"]).await,
         profile: average(cache, &["profile:{*", "user_counts:{*"]).await,
+        server: server(cache).await,
     };
     for (number, cap) in CAPS.into_iter().enumerate() {
         let user = ID + number as u64;
+        let key = format!("timeline:{user}");
+        let mut add = vec!["ZADD".to_owned(), key.clone()];
         for tweet in 0..cap as u64 {
             let id = ID - (cap as u64 - tweet) * APART;
             // Pushed one by one, as a fan-out does.
             cache.push(user, &entry(id, ID - tweet * APART * 7)).await;
-            let (key, id) = (format!("timeline:{user}"), id.to_string());
-            let _: u64 = cache.ask(&["ZADD", &key, &id, &id]).await;
+            add.extend([id.to_string(), id.to_string()]);
         }
+        let add: Vec<&str> = add.iter().map(String::as_str).collect();
+        let _: u64 = cache.ask(&add).await;
         memory.lists[number] = bytes(cache, &roost_tests::keys::home_timeline(user)).await;
-        memory.sorted_sets[number] = bytes(cache, &format!("timeline:{user}")).await;
+        memory.sorted_sets[number] = bytes(cache, &key).await;
     }
     for reader in readers {
         let keys: Vec<String> = cache.ask(&["KEYS", &format!("*{{{}}}*", reader.id)]).await;
@@ -92,6 +99,14 @@ async fn average(cache: &Cache, patterns: &[&str]) -> f64 {
         }
     }
     sum
+}
+
+async fn server(cache: &Cache) -> String {
+    let info: String = cache.ask(&["INFO", "server"]).await;
+    let version = |name: &str| info.lines().find_map(|line| line.strip_prefix(name));
+    let valkey = version("valkey_version:").map(|version| format!("Valkey {version}"));
+    let redis = version("redis_version:").map(|version| format!("Redis {version}"));
+    valkey.or(redis).unwrap_or_default()
 }
 
 async fn bytes(cache: &Cache, key: &str) -> f64 {

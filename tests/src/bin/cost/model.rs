@@ -215,6 +215,7 @@ impl Measured {
                 reader: number("other_bytes_of_a_reader")?,
                 tweet: number("bytes_of_a_tweet")?,
                 profile: number("bytes_of_a_profile")?,
+                server: cache["server"].as_str().unwrap_or("Redis").to_owned(),
             },
         })
     }
@@ -255,13 +256,19 @@ pub(crate) fn table_gb(people: f64) -> f64 {
     (tweets * TWEET_ROW_BYTES + edges * EDGE_ROWS_BYTES + people * USER_ROWS_BYTES) / 1e9
 }
 
-/// Shards of all streams at the busiest moment.
+/// Shards of all streams at the busiest moment, by records; a stream has one at the least.
 pub(crate) fn shards(month: &Counts) -> f64 {
     let streams = month.each("records").map(|(_, records)| {
         let second = records / (DAYS * 86_400.0) * PEAK;
         (second / SHARD_RECORDS).ceil().max(1.0)
     });
-    streams.sum()
+    let unused = in_template("Type: AWS::Kinesis::Stream\n") - month.each("records").count() as f64;
+    streams.sum::<f64>() + unused.max(0.0)
+}
+
+fn in_template(what: &str) -> f64 {
+    let template = include_str!("../../../../template.yaml");
+    template.matches(what).count() as f64
 }
 
 /// What is paid for although nobody does anything, besides streams and the cache.
@@ -271,11 +278,9 @@ pub(crate) fn fixed(prices: &Prices) -> f64 {
 
 /// The idle deployment, with the template's defaults.
 pub(crate) fn idle(prices: &Prices) -> Vec<(&'static str, f64)> {
-    let template = include_str!("../../../../template.yaml");
-    let count = |what: &str| template.matches(what).count() as f64;
-    let alarms = count("Type: AWS::CloudWatch::Alarm");
-    let streams = count("Type: AWS::Kinesis::Stream\n");
-    let endpoints = count("VpcEndpointType: Interface");
+    let alarms = in_template("Type: AWS::CloudWatch::Alarm");
+    let streams = in_template("Type: AWS::Kinesis::Stream\n");
+    let endpoints = in_template("VpcEndpointType: Interface");
     // `watch-cache` has 128 MB and runs for 58 seconds of every minute.
     let watch = 0.125 * 58.0 / 60.0 * HOURS * 3_600.0;
     vec![

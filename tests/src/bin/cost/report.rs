@@ -208,7 +208,8 @@ fn memory(measured: &Measured) -> String {
         row("a cached tweet with its counts", memory.tweet, 0.0),
         row("a cached profile with its counts", memory.profile, 0.0),
     ];
-    table(&["what", "bytes", "bytes an entry"], rows)
+    let table = table(&["what", "bytes", "bytes an entry"], rows);
+    format!("By {}:\n\n{table}", memory.server)
 }
 
 fn month(measured: &Measured, prices: &Prices) -> String {
@@ -399,7 +400,7 @@ fn price_table(prices: &Prices) -> String {
 /// Two digits that matter, or whole numbers.
 pub(crate) fn short(number: f64) -> String {
     let digits = match number.abs() {
-        n if n == 0.0 || n.fract() == 0.0 => 0,
+        n if n.fract() == 0.0 => 0,
         n if n >= 100.0 => 0,
         n if n >= 10.0 => 1,
         n if n >= 0.1 => 2,
