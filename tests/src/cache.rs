@@ -209,6 +209,23 @@ impl Cache {
         pushed.expect("LPUSH");
     }
 
+    /// The newest entry of each of these users' lists.
+    pub async fn newest_entries(&self, users: &[u64]) -> Vec<Option<Vec<u8>>> {
+        let mut entries = Vec::with_capacity(users.len());
+        for users in users.chunks(1_000) {
+            let mut pipeline = redis::pipe();
+            for user in users {
+                pipeline.cmd("LINDEX").arg(home_timeline(*user)).arg(0);
+            }
+            let found: Vec<Option<Vec<u8>>> = pipeline
+                .query_async(&mut self.0.clone())
+                .await
+                .expect("LINDEX");
+            entries.extend(found);
+        }
+        entries
+    }
+
     /// The lists of these users as they are; empty if a user has none.
     pub async fn home_timelines(&self, users: &[u64]) -> Vec<Vec<Vec<u8>>> {
         let mut lists = Vec::with_capacity(users.len());

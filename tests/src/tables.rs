@@ -1,13 +1,15 @@
 //! The tables, and the oracle: what a home timeline has to be, worked out from them by brute force.
 
+mod bulk;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::Client as Dynamo;
 use aws_sdk_dynamodb::config::Credentials;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, BillingMode, GlobalSecondaryIndex, Put, PutRequest, StreamSpecification,
-    TransactWriteItem, WriteRequest,
+    AttributeValue, BillingMode, GlobalSecondaryIndex, Put, PutRequest, TransactWriteItem,
+    WriteRequest,
 };
 
 use shared::Roost;
@@ -64,6 +66,8 @@ pub struct Counts {
 pub struct Tables {
     dynamo: Dynamo,
     sdk: SdkConfig,
+    /// Where the tables answer.
+    endpoint: String,
     stack: String,
 }
 
@@ -104,10 +108,12 @@ fn read_number(item: &Item, name: &str) -> u64 {
 
 impl Tables {
     pub(crate) async fn of(target: &Target) -> Option<Self> {
-        let config = sdk_config(target.endpoints.dynamodb.as_deref()?).await;
+        let endpoint = target.endpoints.dynamodb.clone()?;
+        let config = sdk_config(&endpoint).await;
         Some(Self {
             dynamo: Dynamo::new(&config),
             sdk: config,
+            endpoint,
             stack: target.stack.clone(),
         })
     }
@@ -122,6 +128,7 @@ impl Tables {
         let copies = Self {
             dynamo: self.dynamo.clone(),
             sdk: self.sdk.clone(),
+            endpoint: self.endpoint.clone(),
             stack: stack.to_owned(),
         };
         for name in TABLES {
@@ -341,42 +348,6 @@ impl Tables {
             })
         });
         in_parallel(8, batches.map(|(table, items)| self.write(table, items))).await;
-    }
-
-    /// From now on nothing happens when somebody is followed: no count changes, no list is filled.
-    pub async fn stop_stream_of_followers(&self) {
-        let none = StreamSpecification::builder().stream_enabled(false);
-        let stopped = self
-            .dynamo
-            .update_table()
-            .table_name(self.table("followers"))
-            .stream_specification(none.build().expect("a specification"))
-            .send()
-            .await;
-        stopped.unwrap_or_else(|e| panic!("the stream cannot be stopped: {e:?}"));
-    }
-
-    /// Makes all of these follow `followee` as far as a fan-out is concerned, as fast as the tables take it, and says so in
-    /// the row of `followee`. Only if [`Self::stop_stream_of_followers`] was called can it be a million.
-    pub async fn load_followers(&self, followee: u64, followers: &[u64]) {
-        let put = |follower: &u64| {
-            let put = Put::builder()
-                .table_name(self.table("followers"))
-                .set_item(Some(edge(*follower, followee)))
-                .build()
-                .expect("an edge");
-            TransactWriteItem::builder().put(put).build()
-        };
-        let transactions = followers.chunks(TRANSACTION).map(|followers| {
-            let edges = followers.iter().map(put).collect();
-            let transaction = self.dynamo.transact_write_items();
-            transaction.set_transact_items(Some(edges)).send()
-        });
-        for answer in in_parallel(4, transactions).await {
-            answer.unwrap_or_else(|e| panic!("{followee} cannot be followed: {e:?}"));
-        }
-        let count = number(followers.len() as u64);
-        self.change_row(followee, "follower_count", count).await;
     }
 
     async fn user_item(&self, pk: String) -> Option<Item> {
