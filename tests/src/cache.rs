@@ -1,9 +1,10 @@
 //! What Redis holds, read and written without Roost.
 
-use redis::FromRedisValue;
 use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, FromRedisValue};
 
 use crate::local_cloud::signal;
+use crate::patience::PATIENCE;
 use crate::target::Target;
 use keys::home_timeline;
 
@@ -93,12 +94,10 @@ pub struct Cache(MultiplexedConnection);
 impl Cache {
     pub(crate) async fn of(target: &Target) -> Option<Self> {
         let client = redis::Client::open(target.endpoints.redis.as_deref()?).expect("a Redis URL");
-        Some(Self(
-            client
-                .get_multiplexed_async_connection()
-                .await
-                .expect("Redis answers"),
-        ))
+        // A test has no hurry: half a second, the default, is not enough for a machine with much else to do.
+        let patient = AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
+        let connection = client.get_multiplexed_async_connection_with_config(&patient);
+        Some(Self(connection.await.expect("Redis answers")))
     }
 
     pub async fn flush(&self) {

@@ -1,7 +1,7 @@
 //! Followers by the million, for a local cloud only.
 //!
-//! Two things are left out that would take many minutes: what happens when somebody is followed, and the AWS SDK, which
-//! takes longer to write a request down than the local tables take to carry it out.
+//! Two things are left out because of the time they take: what happens when somebody is followed, which is more than eight
+//! minutes for a million, and the AWS SDK.
 
 use std::fmt::Write as _;
 
