@@ -15,6 +15,9 @@ MINISTACK_TOOLS := ministack==1.5.33 aws-sam-translator==1.115.0 cryptography==5
 # What turns docs/openapi.yaml on a running system, and makes a client of it, for `make check-api`.
 API_CHECK := $(VENV)/schemathesis/.tools
 API_CHECK_TOOLS := schemathesis==4.32.5 openapi-python-client==0.29.1
+# What a user would take instead of Roost, for `make bench`: redis-py with its fast parser.
+INSTEAD := $(VENV)/instead/.tools
+INSTEAD_TOOLS := redis==8.1.0 hiredis==3.5.0
 # What drives a browser and looks for barriers in the page, for `make check-page`. Its package.json has the versions.
 PAGE_CHECK := tests/verify/page/node_modules/.package-lock.json
 NO_VENV := echo "the tools need Python 3 with venv and pip: please install them (Debian: apt install python3-venv)" >&2; exit 1;
@@ -75,6 +78,12 @@ $(MINISTACK): $(TOOLS)
 	@echo "installing $(MINISTACK_TOOLS)"
 	@python3 -m venv $(VENV)/ministack || { $(NO_VENV) }
 	@$(VENV)/ministack/bin/pip install --quiet --disable-pip-version-check $(MINISTACK_TOOLS)
+	@touch $@
+
+$(INSTEAD): Makefile
+	@echo "installing $(INSTEAD_TOOLS)"
+	@python3 -m venv $(VENV)/instead || { $(NO_VENV) }
+	@$(VENV)/instead/bin/pip install --quiet --disable-pip-version-check $(INSTEAD_TOOLS)
 	@touch $@
 
 $(API_CHECK): Makefile
@@ -198,9 +207,9 @@ receipt: running ## Show what became of a tweet's delivery on a running local cl
 	  receipt=$$($$cli -u "$$url" HGETALL 'receipt:{$(TWEET)}' | paste - - | grep '[^[:space:]]' || true); \
 	  test -n "$$receipt" && echo "$$receipt" || { echo "there is no receipt for tweet $(TWEET): it is not known, older than a week, or not delivered yet" >&2; exit 1; }
 
-bench: rust redis ## Measure what Roost takes beside what the machine allows, in one run (ONLY=push,fanout for some parts)
+bench: rust redis $(INSTEAD) ## Measure what Roost takes beside what the machine allows, in one run (ONLY=push,fanout for some parts)
 	cargo build --release --workspace --bins
-	@ONLY="$(ONLY)" target/release/bench
+	@ONLY="$(ONLY)" GRAPH="$(GRAPH)" target/release/bench
 
 simulate: rust ## Predict how long one tweet takes to all followers on AWS (SHARDS=4 FOLLOWERS=1000000, …)
 	@cargo build --quiet --release --workspace --bin simulate

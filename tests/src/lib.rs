@@ -56,7 +56,8 @@ pub use http::{Answer, Http};
 pub use hyper::Method;
 pub use live::{LiveSocket, Ticket};
 pub use local_cloud::{
-    Counted, Delivery, LocalCloud, Sandbox, field, fresh_folder, is_request, signal,
+    Counted, Delivery, LocalCloud, Sandbox, beside_the_tests, field, fresh_folder, is_request,
+    signal, workspace,
 };
 pub use meter::{Meter, Metered, StreamUse, TableUse};
 pub use openapi::{Document, Operation};
@@ -67,7 +68,7 @@ pub use page::{
 pub use patience::{
     PATIENCE, eventually, expect_equal, in_parallel, insist, now_seconds, stretched, throughout,
 };
-pub use proxy::{DynamoGate, DynamoProxy, redis_ahead_by, redis_watched};
+pub use proxy::{DynamoGate, DynamoProxy, read_value, redis_ahead_by, redis_watched};
 pub use race::{Contest, Interleavings, Party, Race, Stage, Step};
 pub use redis_cluster::RedisCluster;
 pub use steps::{expect_followers, expect_oracle, expect_tier, given_reader};

@@ -429,7 +429,7 @@ pub fn signal(name: &str, pid: u32) -> bool {
     shell.is_ok_and(|status| status.success())
 }
 
-pub(crate) fn workspace() -> PathBuf {
+pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the tests are in a workspace")
@@ -437,7 +437,7 @@ pub(crate) fn workspace() -> PathBuf {
 }
 
 /// `target/<profile>`. Cargo puts tests into its folder `deps`, and other binaries beside the functions.
-pub(crate) fn beside_the_tests() -> PathBuf {
+pub fn beside_the_tests() -> PathBuf {
     let running = env::current_exe().expect("the running binary has a path");
     let folder = running.parent().expect("a binary is in a folder");
     let profile = folder.parent().filter(|_| folder.ends_with("deps"));

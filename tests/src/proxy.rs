@@ -120,7 +120,7 @@ fn carry_redis(client: &TcpStream, server: &TcpStream, door: &Door) -> io::Resul
 }
 
 /// One value of Redis' protocol, be it a command or a reply.
-fn read_value(reader: &mut impl BufRead, value: &mut Vec<u8>) -> io::Result<()> {
+pub fn read_value(reader: &mut impl BufRead, value: &mut Vec<u8>) -> io::Result<()> {
     let start = value.len();
     if reader.read_until(b'\n', value)? == 0 {
         return Err(ErrorKind::UnexpectedEof.into());

@@ -1,5 +1,9 @@
 //! The AWS clients of one sandbox. They share their configuration and connect on first use.
+//!
+//! There is one client of each kind, however many stores ask for it: to make one takes a good part of a millisecond, which
+//! every cold start would pay for every store.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use aws_config::timeout::TimeoutConfig;
@@ -8,6 +12,8 @@ use aws_config::{BehaviorVersion, SdkConfig};
 #[derive(Clone)]
 pub struct Aws {
     config: SdkConfig,
+    dynamodb: Arc<OnceLock<aws_sdk_dynamodb::Client>>,
+    kinesis: Arc<OnceLock<aws_sdk_kinesis::Client>>,
 }
 
 impl Aws {
@@ -18,20 +24,18 @@ impl Aws {
             .operation_attempt_timeout(Duration::from_secs(3))
             .operation_timeout(Duration::from_secs(8))
             .build();
-        Self {
-            config: aws_config::defaults(BehaviorVersion::latest())
-                .timeout_config(timeouts)
-                .load()
-                .await,
-        }
+        let config = aws_config::defaults(BehaviorVersion::latest());
+        Self::from(config.timeout_config(timeouts).load().await)
     }
 
     pub fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
-        aws_sdk_dynamodb::Client::new(&self.config)
+        let client = || aws_sdk_dynamodb::Client::new(&self.config);
+        self.dynamodb.get_or_init(client).clone()
     }
 
     pub fn kinesis(&self) -> aws_sdk_kinesis::Client {
-        aws_sdk_kinesis::Client::new(&self.config)
+        let client = || aws_sdk_kinesis::Client::new(&self.config);
+        self.kinesis.get_or_init(client).clone()
     }
 
     /// For the connections of one WebSocket API, whose address is part of its name.
@@ -42,9 +46,13 @@ impl Aws {
     }
 }
 
-/// For tests: clients that do not depend on the environment.
+/// Also for tests: clients that do not depend on the environment.
 impl From<SdkConfig> for Aws {
     fn from(config: SdkConfig) -> Self {
-        Self { config }
+        Self {
+            config,
+            dynamodb: Arc::default(),
+            kinesis: Arc::default(),
+        }
     }
 }

@@ -468,6 +468,15 @@ impl<const N: usize> From<[(&str, &str); N]> for Config {
     }
 }
 
+/// For benchmarks: the configuration of a local cloud, read in another process.
+impl FromIterator<(String, String)> for Config {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(variables: T) -> Self {
+        Self {
+            variables: variables.into_iter().collect(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,23 +8,43 @@
 //! - [`post`]: what a POST pays for delivering a small author's tweet.
 //! - [`fan_out`]: deliveries with followers read from the tables, with and without asking who is connected.
 //! - [`reach`]: a tweet to all of up to a million followers through the local cloud, and a small author beside it.
+//! - [`page`]: a warm home page against a round trip to Redis; its round trips, bytes and kinds.
+//! - [`burst`]: the page of somebody whose list a burst has filled.
+//! - [`start`]: time, memory and size of the functions at start, against an empty Lambda.
+//! - [`memory`]: what Redis holds for an entry, a reader, a celebrity and a tweet.
+//! - [`instead`]: sorted sets in Python on the same Redis, and Roost with push alone or pull alone.
+//! - [`mix`]: reads and posts of many people through HTTP, at a rate that is raised until answers come late.
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
 //! | `ONLY` | everything | names of the parts to measure, with commas between them |
 //! | `REACH` | 1000000 | followers of the largest author of [`reach`] |
-//! | `BENCH_OUT` | empty | a folder for `BENCHMARKS.md` and `bench.json`; only if everything is measured |
+//! | `BENCH_OUT` | empty | a folder for `BENCHMARKS.md`, its pictures and `bench.json`; only if everything is measured |
+//! | `GRAPH` | a graph that is made up | an edge list for `mix`: two names a line, who follow each other |
+//! | `BENCH_PYTHON` | `.venv/instead/bin/python` | a Python with redis-py, for `instead` |
 
+mod burst;
+mod cores;
 mod fan_out;
+mod graph;
+mod instead;
+mod memory;
+mod mix;
+mod page;
+mod plots;
 mod post;
 mod push;
 mod raw;
 mod reach;
+mod replay;
 mod report;
 mod servers;
+mod stack;
+mod start;
 
 use std::env;
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -34,10 +54,16 @@ use report::{Row, json, markdown, table};
 type Measure = fn() -> Vec<Row>;
 
 /// The parts by name, in the order in which they are measured.
-const PARTS: [(&str, Measure); 4] = [
+const PARTS: [(&str, Measure); 10] = [
     ("push", push::measure),
     ("fanout", fan_out::measure),
     ("post", post::measure),
+    ("page", page::measure),
+    ("burst", burst::measure),
+    ("start", start::measure),
+    ("memory", memory::measure),
+    ("instead", instead::measure),
+    ("mix", mix::measure),
     ("reach", reach::measure),
 ];
 
@@ -52,6 +78,11 @@ fn main() -> ExitCode {
         );
         return ExitCode::FAILURE;
     }
+    let out = env::var("BENCH_OUT").unwrap_or_default();
+    if let Err(problem) = check(&out) {
+        eprintln!("{problem}");
+        return ExitCode::FAILURE;
+    }
     let mut rows = Vec::new();
     for (name, measure) in PARTS {
         if wanted.is_empty() || wanted.contains(&name) {
@@ -59,21 +90,55 @@ fn main() -> ExitCode {
         }
     }
     println!("\n{}", table(&rows));
-    let out = env::var("BENCH_OUT").unwrap_or_default();
     if out.is_empty() || !wanted.is_empty() {
         return ExitCode::SUCCESS;
     }
-    let files = [
-        ("BENCHMARKS.md", markdown(&rows)),
-        ("bench.json", json(&rows)),
-    ];
-    for (name, text) in files {
-        let path = Path::new(&out).join(name);
-        if let Err(error) = fs::write(&path, text) {
-            eprintln!("{} cannot be written: {error}", path.display());
-            return ExitCode::FAILURE;
+    match write(&rows, Path::new(&out)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("the figures cannot be written to {out}: {error}");
+            ExitCode::FAILURE
         }
-        println!("written: {}", path.display());
     }
-    ExitCode::SUCCESS
+}
+
+/// What would otherwise come to light after many minutes.
+fn check(out: &str) -> Result<(), String> {
+    if !out.is_empty() && !Path::new(out).is_dir() {
+        return Err(format!("BENCH_OUT={out} is not a folder"));
+    }
+    graph::Graph::from_env().map(drop)
+}
+
+/// Everything that was measured, as a page with pictures, and for machines.
+fn write(rows: &[Row], folder: &Path) -> io::Result<()> {
+    let goals = Some(plots::goals(rows));
+    let caps = plots::lines(
+        rows,
+        "memory",
+        "Bytes of a list in Redis",
+        "entries that it keeps",
+    );
+    let mix = plots::lines(
+        rows,
+        "mix",
+        "The mix through HTTP: latency",
+        "requests a second",
+    );
+    let pictures = [
+        ("bench-goals.svg", "Figures against their goals", goals),
+        ("bench-mix.svg", "Latency of the mix by its rate", mix),
+        ("bench-caps.svg", "Bytes of a list by its cap", caps),
+    ];
+    let mut shown = Vec::new();
+    for (file, title, picture) in pictures {
+        if let Some(picture) = picture {
+            fs::write(folder.join(file), picture)?;
+            shown.push((file, title));
+        }
+    }
+    fs::write(folder.join("BENCHMARKS.md"), markdown(rows, &shown))?;
+    fs::write(folder.join("bench.json"), json(rows))?;
+    println!("written: {}", folder.join("BENCHMARKS.md").display());
+    Ok(())
 }

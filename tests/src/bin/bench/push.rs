@@ -69,7 +69,12 @@ fn against_raw(servers: &Servers, what: &'static str, goal: f64) -> Row {
     )
 }
 
-fn deliver(runtime: &Runtime, timelines: &Timelines, entry: Entry, users: &[UserId]) -> Duration {
+pub(crate) fn deliver(
+    runtime: &Runtime,
+    timelines: &Timelines,
+    entry: Entry,
+    users: &[UserId],
+) -> Duration {
     let started = Instant::now();
     runtime.block_on(async {
         for users in users.chunks(AT_ONCE) {
@@ -121,7 +126,7 @@ pub(crate) fn key(user: UserId) -> String {
     keys::home_timeline(user.get())
 }
 
-async fn timelines(servers: &Servers) -> Timelines {
+pub(crate) async fn timelines(servers: &Servers) -> Timelines {
     let config = Config::from([
         ("REDIS_URL", servers.url().as_str()),
         (

@@ -14,6 +14,27 @@ pub(crate) struct Row {
     ours: f64,
     limit: Option<Limit>,
     goal: Goal,
+    /// The curve that it is a point of, and where.
+    at: Option<(&'static str, f64)>,
+}
+
+/// A row as a picture shows it.
+pub(crate) struct Bar {
+    pub(crate) what: String,
+    /// The figure as a part of its goal, or a multiple.
+    pub(crate) share: f64,
+    pub(crate) label: String,
+    /// `false` if the goal is the most that it may be.
+    pub(crate) at_least: bool,
+    pub(crate) met: bool,
+}
+
+/// A row as a point of a curve.
+pub(crate) struct Point {
+    pub(crate) curve: &'static str,
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) label: String,
 }
 
 /// What a figure is compared with.
@@ -146,6 +167,7 @@ impl Row {
             ours,
             limit,
             goal,
+            at: None,
         };
         let [what, ours, limit, ratio, spread, goal, met] = row.cells();
         let compared = match &row.limit {
@@ -154,6 +176,44 @@ impl Row {
         };
         println!("  {what}: {ours}{compared} {goal} {met}");
         row
+    }
+
+    /// The row as a point of a curve, at this value of what was raised.
+    pub(crate) fn at(self, curve: &'static str, x: f64) -> Self {
+        Self {
+            at: Some((curve, x)),
+            ..self
+        }
+    }
+
+    /// `None` if it is no point of a curve of this part.
+    pub(crate) fn point(&self, part: &str) -> Option<Point> {
+        let (curve, x) = self.at.filter(|_| self.part == part)?;
+        Some(Point {
+            curve,
+            x,
+            y: self.ours,
+            label: self.unit.show(self.ours),
+        })
+    }
+
+    /// `None` if it has no goal, or one that is not a number to divide by.
+    pub(crate) fn bar(&self) -> Option<Bar> {
+        let (at_least, goal) = match self.goal {
+            Goal::AtLeast(least) => (true, least),
+            Goal::AtMost(most) => (false, most),
+            Goal::Told => return None,
+        };
+        let [what, ours, _, ratio, _, goal_text, _] = self.cells();
+        let figure = if ratio.is_empty() { ours } else { ratio };
+        let bar = Bar {
+            what,
+            share: self.judged() / goal,
+            label: format!("{figure} ({goal_text})"),
+            at_least,
+            met: self.goal.met(self.judged()) == Some(true),
+        };
+        (goal > 0.0).then_some(bar)
     }
 
     /// What the goal is about.
@@ -171,13 +231,13 @@ impl Row {
             Some(limit) => {
                 let [low, median, high] = limit.ratio;
                 let spread = if low < high {
-                    format!("{low:.2} to {high:.2}")
+                    format!("{} to {}", digits(low), digits(high))
                 } else {
                     String::new()
                 };
                 [
                     format!("{} ({})", unit.show(limit.value), limit.what),
-                    format!("{median:.2}"),
+                    digits(median),
                     spread,
                 ]
             }
@@ -245,6 +305,7 @@ impl Unit {
             Self::Time => format!("{value:.2} s"),
             Self::Bytes if value >= 1e6 => format!("{:.1} MB", value / 1e6),
             Self::Bytes if value >= 1e4 => format!("{:.1} KB", value / 1e3),
+            Self::Bytes if value < 100.0 && value.fract() != 0.0 => format!("{value:.1} B"),
             Self::Bytes => format!("{value:.0} B"),
             Self::Count if value.fract() == 0.0 => format!("{value:.0}"),
             Self::Count => format!("{value:.2}"),
@@ -269,6 +330,15 @@ impl Display for Goal {
             Self::AtMost(most) => write!(formatter, "≤ {most}"),
             Self::Told => Ok(()),
         }
+    }
+}
+
+/// A ratio, with as many digits as tell something.
+fn digits(ratio: f64) -> String {
+    if ratio < 0.1 {
+        format!("{ratio:.4}")
+    } else {
+        format!("{ratio:.2}")
     }
 }
 
@@ -304,11 +374,15 @@ pub(crate) fn table(rows: &[Row]) -> String {
     text
 }
 
-pub(crate) fn markdown(rows: &[Row]) -> String {
+/// With pictures, each a file and what it shows.
+pub(crate) fn markdown(rows: &[Row], pictures: &[(&str, &str)]) -> String {
     let mut text = String::from(
         "# Benchmarks\n\nWritten by `make bench`. Each figure was measured in turn with its limit, on the same machine and in the\n\
          same run; the ratio is the median of all pairs. Rates and times depend on the machine, ratios much less.\n",
     );
+    for (file, title) in pictures {
+        let _ = write!(text, "\n![{title}]({file})\n");
+    }
     let mut part = "";
     for row in rows {
         if row.part != part {

@@ -106,7 +106,7 @@ pub(crate) fn key_slots(port: u16, keys: impl Iterator<Item = String>) -> Vec<us
     pipeline.query(&mut connect(port)).expect("slots")
 }
 
-fn connect(port: u16) -> Connection {
+pub(crate) fn connect(port: u16) -> Connection {
     Client::open(format!("redis://127.0.0.1:{port}"))
         .and_then(|client| client.get_connection())
         .expect("a Redis")
