@@ -206,6 +206,9 @@ async fn a_repost_is_there_and_gone_with_the_answer_whatever_it_is_read_from() {
     for loss in Loss::ALL {
         let when = format!("after the loss of {loss:?}");
         reposter.repost(&tweet).await;
+        // Before the next tweet, which does not wait for a stream: the newest entry has to be the head of the list.
+        let reposted = [&[by(&tweet, &reposter)], others.as_slice()].concat();
+        eventually_shows(&reader, &reposted).await;
         let newest = own(&reposter.post("and on").await);
         let everything = [&[newest, by(&tweet, &reposter)], others.as_slice()].concat();
         eventually_shows(&reader, &everything).await;
