@@ -62,6 +62,8 @@ PARAMETERS = {
     "CelebrityThreshold": "12",
     "TierDwellSeconds": "0",
     "FanOutPageSize": "3",
+    # One follower is served before the POST is answered, two are served by the stream.
+    "SyncFanOutFollowers": "1",
     "ReconcileSample": "1000",
     "AuditSample": "1000",
     # Scheduled functions are invoked several times in a row.

@@ -71,6 +71,8 @@ async fn clients_ping_say_what_they_saw_and_hear_what_is_wrong() {
 async fn nothing_is_told_of_ones_own_tweets_or_of_muted_and_hidden_ones() {
     let roost = Client::shared().await;
     let (reader, author, mut socket) = given_connected(&roost).await;
+    // Where one follower makes a small author, this one is told by the stream.
+    roost.sign_up("other").await.follow(&author).await;
     let muted = roost.sign_up("muted").await;
     reader.follow(&muted).await;
     reader.mute(&muted).await;
