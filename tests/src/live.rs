@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-use crate::patience::PATIENCE;
+use crate::patience::{PATIENCE, stretched};
 use crate::user::User;
 
 /// What `POST /v1/live` gives.
@@ -64,7 +64,7 @@ impl User {
 impl LiveSocket {
     /// The status if the connection is refused.
     pub async fn open(url: &str) -> Result<Self, u16> {
-        match timeout(PATIENCE, connect_async(url)).await {
+        match timeout(stretched(PATIENCE), connect_async(url)).await {
             Ok(Ok((socket, _))) => Ok(Self { socket }),
             Ok(Err(Error::Http(response))) => Err(response.status().as_u16()),
             Ok(Err(error)) => panic!("no connection: {error}"),
@@ -102,7 +102,7 @@ impl LiveSocket {
     }
 
     pub async fn next(&mut self) -> Value {
-        let message = self.next_within(PATIENCE).await;
+        let message = self.next_within(stretched(PATIENCE)).await;
         message.expect("a message comes")
     }
 
@@ -122,7 +122,7 @@ impl LiveSocket {
     }
 
     pub async fn news(&mut self) -> News {
-        let news = self.news_within(PATIENCE).await;
+        let news = self.news_within(stretched(PATIENCE)).await;
         news.expect("something new is told")
     }
 
