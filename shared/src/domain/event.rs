@@ -37,6 +37,9 @@ pub struct FanOutPage {
     pub epoch: u64,
     /// How many hand-overs lie between this page and the tweet's event.
     pub depth: u32,
+    /// How many followers were left in all when this range was cut; `None` if that was not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<u64>,
 }
 
 impl FanOutPage {

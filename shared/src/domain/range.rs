@@ -65,6 +65,34 @@ pub struct Served {
     pub first: UserId,
 }
 
+/// How many followers are left, as far as that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// So many. The count of an author's followers is behind when many come at once.
+    About(u64),
+    /// This is a piece of what had so many in all.
+    AtMost(u64),
+    Unknown,
+}
+
+impl Left {
+    pub const fn number(self) -> Option<u64> {
+        match self {
+            Self::About(left) | Self::AtMost(left) => Some(left),
+            Self::Unknown => None,
+        }
+    }
+
+    /// The least and the most to reckon with.
+    const fn bounds(self) -> (u64, u64) {
+        match self {
+            Self::About(left) => (left, left.saturating_mul(2)),
+            Self::AtMost(left) => (0, left.saturating_mul(2)),
+            Self::Unknown => (0, u64::MAX),
+        }
+    }
+}
+
 impl Served {
     /// How many followers the rest has, if they stand as close together as these.
     fn expected_in(self, rest: FollowerRange) -> u64 {
@@ -74,15 +102,11 @@ impl Served {
         u64::try_from(expected).unwrap_or(u64::MAX)
     }
 
-    /// Cuts what is left of a range, so that each piece is likely to have a page of followers at the most. `known` is how
-    /// many are left for certain, if that is known.
-    pub fn cut(
-        self,
-        rest: FollowerRange,
-        known: Option<u64>,
-        page_size: u64,
-    ) -> Vec<FollowerRange> {
-        let expected = self.expected_in(rest).max(known.unwrap_or_default());
+    /// Cuts what is left of a range, so that each piece is likely to have a page of followers at the most.
+    pub fn cut(self, rest: FollowerRange, left: Left, page_size: u64) -> Vec<FollowerRange> {
+        // A few who signed up together say nothing of how close the others stand, so what is known sets the bounds.
+        let (least, most) = left.bounds();
+        let expected = self.expected_in(rest).clamp(least, most);
         // Followers are not spread evenly. A piece that is a little too large costs a hand-over, one that is a little
         // too small costs nothing.
         let aim = (page_size * 4 / 5).max(1);
@@ -122,13 +146,14 @@ mod tests {
     }
 
     /// Serves everybody as the fan-out does, and gives how often each was served and how many hand-overs it took.
-    fn served_by_pages(ids: &[u64], knows: bool, page_size: usize) -> (Vec<u64>, u32) {
+    fn served_by_pages(ids: &[u64], knows: bool, page_size: usize) -> (Vec<u64>, u32, usize) {
         let mut served = Vec::new();
-        let mut deepest = 0;
+        let (mut deepest, mut pages) = (0, 0);
         let largest = UserId::new(*ids.last().expect("followers"));
         let mut open = vec![(FollowerRange::up_to(largest), 0)];
         while let Some((range, depth)) = open.pop() {
             deepest = deepest.max(depth);
+            pages += 1;
             let mine = ids.iter().filter(|id| contains(range, **id)).copied();
             let page: Vec<u64> = mine.take(page_size).collect();
             served.extend(&page);
@@ -143,12 +168,17 @@ mod tests {
                 count: page.len() as u64,
                 first,
             };
-            let known = (knows && depth == 0).then_some((ids.len() - page.len()) as u64);
-            let pieces = found.cut(rest, known, page_size as u64);
+            let others = (ids.len() - page.len()) as u64;
+            let left = match depth {
+                _ if !knows => Left::Unknown,
+                0 => Left::About(others),
+                _ => Left::AtMost(others),
+            };
+            let pieces = found.cut(rest, left, page_size as u64);
             open.extend(pieces.into_iter().map(|piece| (piece, depth + 1)));
         }
         served.sort_unstable();
-        (served, deepest)
+        (served, deepest, pages)
     }
 
     proptest! {
@@ -199,6 +229,17 @@ mod tests {
         );
     }
 
+    /// On a deployment, the three oldest of eight followers had signed up within a moment: 369 pieces were made of the rest.
+    #[test]
+    fn a_few_who_signed_up_together_do_not_make_hundreds_of_pieces() {
+        let ids = [
+            1_000, 1_001, 1_002, 5_000_000, 6_000_000, 7_000_000, 8_000_000, 9_000_000,
+        ];
+        let (served, _, pages) = served_by_pages(&ids, true, 3);
+        assert_eq!(served, ids);
+        assert!(pages <= 20, "{pages} pages for eight followers");
+    }
+
     #[test]
     fn many_followers_take_few_hand_overs_however_they_signed_up() {
         const FOLLOWERS: u64 = 20_000;
@@ -227,7 +268,7 @@ mod tests {
                 (spread(part) * YEAR) as u64 + n + 1
             });
             let ids: Vec<u64> = ids.collect();
-            let (served, hand_overs) = served_by_pages(&ids, true, 100);
+            let (served, hand_overs, _) = served_by_pages(&ids, true, 100);
             assert_eq!(served, ids, "{name}");
             assert!(hand_overs <= 3, "{name}: {hand_overs} hand-overs");
         }

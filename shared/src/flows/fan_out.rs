@@ -7,7 +7,7 @@
 use super::live::Announcer;
 use crate::Result;
 use crate::domain::event::{FanOutPage, FanOutWork};
-use crate::domain::range::Served;
+use crate::domain::range::{Left, Served};
 use crate::domain::tier::TierAndEpoch;
 use crate::domain::{Entry, FollowerRange, UserId};
 use crate::platform::{Roost, metrics, now_millis};
@@ -54,6 +54,7 @@ impl FanOut {
             tier: author.tier,
             epoch: author.epoch,
             depth: 0,
+            left: None,
         })
         .await
     }
@@ -79,13 +80,14 @@ impl FanOut {
         }
         // A range that ended before this invocation's share was served holds nobody else.
         let left = left.filter(|_| served >= self.page_size);
-        let pieces = match (left, first) {
+        let (pieces, in_all) = match (left, first) {
             (Some(rest), Some(first)) => {
                 let count = served as u64;
-                let known = self.known_left(&page, count).await?;
-                Served { count, first }.cut(rest, known, self.page_size as u64)
+                let left = self.left(&page, count).await?;
+                let pieces = Served { count, first }.cut(rest, left, self.page_size as u64);
+                (pieces, left)
             }
-            _ => Vec::new(),
+            _ => (Vec::new(), Left::Unknown),
         };
         let handed_over = pieces.len();
         self.pages
@@ -95,6 +97,7 @@ impl FanOut {
                 let rest = FanOutPage {
                     followers,
                     depth: page.depth + 1,
+                    left: in_all.number(),
                     ..page
                 };
                 (key, FanOutWork::Deliver(rest))
@@ -125,13 +128,20 @@ impl FanOut {
         Ok(delivered)
     }
 
-    /// How many followers are left. Only the first page can tell, out of what its author has in all.
-    async fn known_left(&self, page: &FanOutPage, served: u64) -> Result<Option<u64>> {
+    /// How many followers are left. Only the first page can tell, out of what its author has in all; the others know what
+    /// was told to them. A number that is used up although somebody is left was behind, and says nothing.
+    async fn left(&self, page: &FanOutPage, served: u64) -> Result<Left> {
         if page.depth > 0 {
-            return Ok(None);
+            let others = page.left.and_then(|left| left.checked_sub(served));
+            return Ok(others
+                .filter(|it| *it > 0)
+                .map_or(Left::Unknown, Left::AtMost));
         }
         let all = self.counts.followers(page.author_id).await?;
-        Ok(all.map(|all| all.saturating_sub(served)))
+        let others = all.and_then(|all| all.checked_sub(served));
+        Ok(others
+            .filter(|it| *it > 0)
+            .map_or(Left::Unknown, Left::About))
     }
 
     /// The next followers; none if nobody is left, or if this invocation has served its share.

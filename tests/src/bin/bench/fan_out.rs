@@ -124,6 +124,7 @@ impl Bench {
                 tier: Tier::Normal,
                 epoch: 0,
                 depth: 0,
+                left: None,
             };
             self.fan_out.deliver(page).await.expect("a page");
             let ours = started.elapsed();

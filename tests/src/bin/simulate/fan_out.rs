@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use fastrand::Rng;
 use shared::domain::FollowerRange;
-use shared::domain::range::Served;
+use shared::domain::range::{Left, Served};
 
 use crate::followers::Followers;
 use crate::settings::Settings;
@@ -280,9 +280,14 @@ impl Simulation<'_> {
             count: end - first,
             first: self.followers.id(first),
         };
-        // Only the first page knows how many followers the author has.
-        let known = (page.depth == 0).then_some(self.followers.count - served.count);
-        for range in served.cut(rest, known, self.settings.page_size) {
+        // Only the first page knows how many followers the author has; a piece knows that it has no more.
+        let others = self.followers.count - served.count;
+        let left = if page.depth == 0 {
+            Left::About(others)
+        } else {
+            Left::AtMost(others)
+        };
+        for range in served.cut(rest, left, self.settings.page_size) {
             let shard = self.random.usize(..self.polls.len());
             let batches = self.settings.parallel_batches;
             let lane = shard * batches + self.random.usize(..batches);
