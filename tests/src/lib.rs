@@ -37,6 +37,7 @@ mod http;
 mod live;
 mod local_cloud;
 mod meter;
+mod numbers;
 mod openapi;
 mod page;
 mod patience;
@@ -60,6 +61,7 @@ pub use local_cloud::{
     signal, workspace,
 };
 pub use meter::{Meter, Metered, StreamUse, TableUse};
+pub use numbers::with_commas;
 pub use openapi::{Document, Operation};
 pub use page::{
     ComposedItem, ComposedPage, HomePage, Listing, Parent, Profile, RepostedBy, Tweet,

@@ -66,7 +66,7 @@ impl http::Handler for PostTweet {
             Err(error) => return self.replay_reply(me, &post, error).await,
         };
         let stored = self.store(me, &post, parent);
-        let (stored, may_serve) = tokio::join!(stored, self.at_once.may_serve(me));
+        let (stored, may_be_small) = tokio::join!(stored, self.at_once.may_be_small(me));
         let (tweet, is_new) = stored?;
         if !is_new {
             // It was shown when it was new, and may have been deleted since.
@@ -74,7 +74,7 @@ impl http::Handler for PostTweet {
         }
         let followers = async {
             // A reply to somebody else is on nobody's home timeline.
-            if may_serve && tweet.entry().kind != Kind::Reply {
+            if may_be_small && tweet.entry().kind != Kind::Reply {
                 self.at_once.followers(me).await
             } else {
                 None

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
+use super::fan_out;
 use super::live::Announcer;
 use crate::Result;
 use crate::domain::{Entry, UserId};
-use crate::platform::{Roost, metrics, now_millis};
+use crate::platform::{Roost, now_millis};
 use crate::stores::{Followers, Receipts, Timelines, UserCounts};
 
 /// How long somebody who posts waits for it at the most. Usually it is a few milliseconds.
@@ -38,9 +39,9 @@ impl AtOnce {
         })
     }
 
-    /// Whether this may be a small author. Redis says it, so that an author with a million followers costs no query. It
+    /// Whether this is perhaps a small author. Redis says it, so that an author with a million followers costs no query. It
     /// need not be right: what counts is how many are found.
-    pub async fn may_serve(&self, author: UserId) -> bool {
+    pub async fn may_be_small(&self, author: UserId) -> bool {
         if self.most == 0 {
             return false;
         }
@@ -52,8 +53,8 @@ impl AtOnce {
         }
     }
 
-    /// The followers of a small author, and nobody's of another one. To be asked after the tweet was stored: who follows
-    /// later finds it in the table, and who followed before is among them.
+    /// All followers of a small author; `None` if there are too many. To be asked after the tweet was stored: people who
+    /// follow later find it in the table, and those who followed before are among these.
     pub async fn followers(&self, author: UserId) -> Option<Vec<UserId>> {
         let read = self.followers.page(author, None, self.most + 1);
         match timeout(PATIENCE, read).await {
@@ -95,17 +96,7 @@ impl AtOnce {
         self.receipts
             .at_once(entry.tweet, followers.len(), delivered, late_ms)
             .await?;
-        metrics::DELIVERIES.add(delivered);
-        metrics::FAN_OUT_LAG.record(late_ms);
-        tracing::info!(
-            tweet_id = %entry.tweet,
-            depth = 0,
-            followers = followers.len(),
-            delivered,
-            handed_over = 0,
-            age_ms = late_ms,
-            "fan-out page delivered"
-        );
+        fan_out::report(entry.tweet, late_ms, followers.len(), delivered, 0, 0);
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use crate::Result;
 use crate::domain::event::{FanOutPage, FanOutWork};
 use crate::domain::range::{Left, Served};
 use crate::domain::tier::TierAndEpoch;
-use crate::domain::{Entry, FollowerRange, UserId};
+use crate::domain::{Entry, FollowerRange, TweetId, UserId};
 use crate::platform::{Roost, metrics, now_millis};
 use crate::stores::events::Stream;
 use crate::stores::{EventStream, Followers, IdPage, Receipts, Timelines, UserCounts};
@@ -105,16 +105,13 @@ impl FanOut {
             .await?;
         let late_ms = now_millis().saturating_sub(page.tweet_id.millis());
         self.receipts.add(&page, served, delivered, late_ms).await?;
-        metrics::DELIVERIES.add(delivered);
-        metrics::FAN_OUT_LAG.record(late_ms);
-        tracing::info!(
-            tweet_id = %page.tweet_id,
-            depth = page.depth,
-            followers = served,
+        report(
+            page.tweet_id,
+            late_ms,
+            served,
             delivered,
+            page.depth,
             handed_over,
-            age_ms = late_ms,
-            "fan-out page delivered"
         );
         Ok(())
     }
@@ -131,17 +128,14 @@ impl FanOut {
     /// How many followers are left. Only the first page can tell, out of what its author has in all; the others know what
     /// was told to them. A number that is used up although somebody is left was behind, and says nothing.
     async fn left(&self, page: &FanOutPage, served: u64) -> Result<Left> {
-        if page.depth > 0 {
-            let others = page.left.and_then(|left| left.checked_sub(served));
-            return Ok(others
-                .filter(|it| *it > 0)
-                .map_or(Left::Unknown, Left::AtMost));
-        }
-        let all = self.counts.followers(page.author_id).await?;
-        let others = all.and_then(|all| all.checked_sub(served));
-        Ok(others
-            .filter(|it| *it > 0)
-            .map_or(Left::Unknown, Left::About))
+        let (left, known): (_, fn(u64) -> Left) = if page.depth > 0 {
+            (page.left, Left::AtMost)
+        } else {
+            (self.counts.followers(page.author_id).await?, Left::About)
+        };
+        let others = left.and_then(|left| left.checked_sub(served));
+        let others = others.filter(|others| *others > 0);
+        Ok(others.map_or(Left::Unknown, known))
     }
 
     /// The next followers; none if nobody is left, or if this invocation has served its share.
@@ -157,4 +151,26 @@ impl FanOut {
             _ => Ok(IdPage::default()),
         }
     }
+}
+
+/// Counts one page of followers and logs it. The page of the local cloud draws fan-outs by this line.
+pub(super) fn report(
+    tweet: TweetId,
+    late_ms: u64,
+    followers: usize,
+    delivered: usize,
+    depth: u32,
+    handed_over: usize,
+) {
+    metrics::DELIVERIES.add(delivered);
+    metrics::FAN_OUT_LAG.record(late_ms);
+    tracing::info!(
+        tweet_id = %tweet,
+        depth,
+        followers,
+        delivered,
+        handed_over,
+        age_ms = late_ms,
+        "fan-out page delivered"
+    );
 }

@@ -3,8 +3,8 @@
 use shared::domain::{Entry, TweetId};
 use shared::platform::now_millis;
 use shared::stores::Timelines;
-use tokio::runtime::Builder;
 
+use crate::one_thread;
 use crate::page::{Handler, Read, percentile, record};
 use crate::report::{Goal, Pair, Row, Unit};
 use crate::stack::{Reader, Stack, made};
@@ -18,11 +18,7 @@ const GROUP: usize = 25;
 
 pub(crate) fn measure() -> Vec<Row> {
     println!("burst: {BURST} tweets within ten seconds, {GROUPS} groups of {GROUP} pages");
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    runtime.block_on(async {
+    one_thread().block_on(async {
         let stack = Stack::start().await;
         let (calm, busy) = (stack.reader().await, stack.reader().await);
         burst(&stack, &busy).await;

@@ -16,8 +16,8 @@ use shared::platform::aws::Aws;
 use shared::platform::config::Config;
 use shared::platform::now_millis;
 use shared::stores::{Followers, Listeners, Timelines};
-use tokio::runtime::Builder;
 
+use crate::one_thread;
 use crate::push::{by_server, key, users};
 use crate::raw::{self, Raw, encode};
 use crate::report::{Goal, Pair, Row};
@@ -29,11 +29,7 @@ const PAIRS: usize = 31;
 
 pub(crate) fn measure() -> Vec<Row> {
     println!("fanout: {FOLLOWERS} followers out of the tables, {PAIRS} pairs");
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    runtime.block_on(async {
+    one_thread().block_on(async {
         let fan_out = Bench::prepare().await;
         let paging = fan_out.against_raw().await;
         let nobody = fan_out

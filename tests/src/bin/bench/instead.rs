@@ -16,9 +16,9 @@ use roost_tests::{entry, keys, workspace};
 use shared::domain::{Entry, TweetId, UserId};
 use shared::platform::now_millis;
 use shared::stores::{Feeds, Timelines};
-use tokio::runtime::Builder;
 
 use crate::memory::used;
+use crate::one_thread;
 use crate::page::{Handler, Read, percentile};
 use crate::push;
 use crate::report::{Goal, Pair, Row, Unit};
@@ -109,10 +109,7 @@ fn sorted_sets(python: &PathBuf) -> Vec<Row> {
         ("a sorted set", sets / entries),
         Goal::Told,
     );
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
+    let runtime = one_thread();
     let timelines = runtime.block_on(push::timelines(&servers));
     let mut classic = Classic::start(python, servers.ports[0]);
     let mut pairs = Vec::new();
@@ -161,11 +158,7 @@ fn fill_sets(connection: &mut Connection) {
 
 /// Push alone makes a celebrity's tweet a million writes. Pull alone makes a page a query for each followed person.
 fn one_way_only() -> Vec<Row> {
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    runtime.block_on(async {
+    one_thread().block_on(async {
         let stack = Stack::start().await;
         let reader = stack.reader().await;
         let roost = stack.roost(&[]);

@@ -49,6 +49,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use report::{Row, json, markdown, table};
+use tokio::runtime::{Builder, Runtime};
 
 /// What measures one part.
 type Measure = fn() -> Vec<Row>;
@@ -66,6 +67,12 @@ const PARTS: [(&str, Measure); 10] = [
     ("mix", mix::measure),
     ("reach", reach::measure),
 ];
+
+/// What a function runs on: one thread.
+fn one_thread() -> Runtime {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime")
+}
 
 fn main() -> ExitCode {
     let only = env::var("ONLY").unwrap_or_default();

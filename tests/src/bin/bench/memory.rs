@@ -4,8 +4,8 @@ use redis::{Connection, Value, cmd};
 use roost_tests::{Cache, entry, keys};
 use shared::domain::{TweetId, UserId};
 use shared::platform::now_millis;
-use tokio::runtime::Builder;
 
+use crate::one_thread;
 use crate::page::Handler;
 use crate::report::{Goal, Row, Unit};
 use crate::servers::{Servers, connect};
@@ -22,10 +22,7 @@ const LISTS: u64 = 200;
 pub(crate) fn measure() -> Vec<Row> {
     println!("memory: {LISTS} lists of each length; one reader, one celebrity, one tweet");
     let mut rows = lists();
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
+    let runtime = one_thread();
     rows.extend(runtime.block_on(people_and_tweets()));
     rows
 }

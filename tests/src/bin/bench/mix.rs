@@ -13,11 +13,11 @@ use roost_tests::{Http, LocalCloud, Method, Tables, eventually, in_parallel};
 use serde_json::json;
 use shared::domain::{TweetId, UserId};
 use shared::platform::now_millis;
-use tokio::runtime::Builder;
 use tokio::time::{Instant, sleep_until};
 
 use crate::cores::{Cores, GROUPS};
 use crate::graph::Graph;
+use crate::one_thread;
 use crate::page::percentile;
 use crate::report::{Goal, Row, Unit};
 
@@ -29,7 +29,7 @@ const STEP: Duration = Duration::from_secs(4);
 /// would call quick.
 const BENT: u32 = 5;
 const QUICK: Duration = Duration::from_millis(50);
-/// Who has more followers is pulled.
+/// Authors with this many followers are celebrities.
 const THRESHOLD: &str = "100";
 const TWEETS_EACH: usize = 5;
 const COUNTED_WITHIN: Duration = Duration::from_secs(180);
@@ -39,11 +39,7 @@ pub(crate) fn measure() -> Vec<Row> {
     let graph = Graph::from_env().expect("a graph");
     let (people, edges) = (graph.people, graph.edges.len());
     println!("mix: {people} people, {edges} follows, {STEP:?} for each rate");
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    runtime.block_on(async {
+    one_thread().block_on(async {
         let mix = Mix::prepare(&graph).await;
         mix.warm_up().await;
         mix.raise().await

@@ -17,8 +17,8 @@ use shared::flows::home_timeline::{Activity, HomePage, HomeTimelines, Ranking};
 use shared::flows::presence::Visits;
 use shared::stores::rate_limits::Kind;
 use shared::stores::{Identities, RateLimits};
-use tokio::runtime::Builder;
 
+use crate::one_thread;
 use crate::replay::{Recording, Wire};
 use crate::report::{Goal, Pair, Row, Unit};
 use crate::stack::{CELEBRITIES, FOLLOWED, Reader, Stack, made};
@@ -36,11 +36,7 @@ pub(crate) fn measure() -> Vec<Row> {
     println!(
         "page: {FOLLOWED} followed people, {CELEBRITIES} celebrities, {GROUPS} groups of {GROUP} pages"
     );
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    runtime.block_on(async {
+    one_thread().block_on(async {
         let stack = Stack::start().await;
         let reader = stack.reader().await;
         let handler = Handler::new(&stack.roost(&[]), reader.me, &reader.subject);

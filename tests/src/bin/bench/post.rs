@@ -6,9 +6,9 @@
 use std::time::{Duration, Instant};
 
 use roost_tests::{Cache, LocalCloud, User, entry};
-use tokio::runtime::Builder;
 use tokio::time::sleep;
 
+use crate::one_thread;
 use crate::push::users;
 use crate::report::{Goal, Pair, Row, Unit};
 
@@ -19,10 +19,7 @@ const PAIRS: usize = 40;
 const LIMIT: Duration = Duration::from_secs(10);
 
 pub(crate) fn measure() -> Vec<Row> {
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
+    let runtime = one_thread();
     let rows = FOLLOWERS.map(|followers| {
         println!("post: {followers} followers, {PAIRS} pairs");
         runtime.block_on(in_turn(followers))

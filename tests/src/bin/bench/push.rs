@@ -10,8 +10,9 @@ use shared::platform::aws::Aws;
 use shared::platform::config::Config;
 use shared::platform::now_millis;
 use shared::stores::Timelines;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
+use crate::one_thread;
 use crate::raw::{self, Raw, encode};
 use crate::report::{Goal, Pair, Row};
 use crate::servers::{SLOTS, Servers, key_slots};
@@ -41,10 +42,7 @@ fn against_raw(servers: &Servers, what: &'static str, goal: f64) -> Row {
         encode(&[b"RPUSH", key(user).as_bytes(), &[0; 16]], into);
     });
     raw::time(&mut connections, &start);
-    let runtime = Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
+    let runtime = one_thread();
     let timelines = runtime.block_on(timelines(servers));
     let mut pairs = Vec::new();
     for round in 0..=PAIRS {

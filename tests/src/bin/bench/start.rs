@@ -12,8 +12,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use roost_tests::{LocalCloud, beside_the_tests, workspace};
-use tokio::runtime::Builder;
 
+use crate::one_thread;
 use crate::page::percentile;
 use crate::report::{Goal, Pair, Row, Unit};
 
@@ -140,10 +140,7 @@ fn http_functions() -> Vec<String> {
 
 /// What functions have in their environment. The cloud that says so need not run any longer: nothing connects at start.
 fn environment() -> BTreeMap<String, String> {
-    let runtime = Builder::new_current_thread().enable_all().build();
-    let cloud = runtime
-        .expect("a runtime")
-        .block_on(LocalCloud::start(&[("WARMING_RATE", "0")]));
+    let cloud = one_thread().block_on(LocalCloud::start(&[("WARMING_RATE", "0")]));
     cloud.environment()
 }
 

@@ -1,5 +1,6 @@
 //! The tables, for the terminal and for COST.md.
 
+use roost_tests::with_commas;
 use std::fmt::Write as _;
 
 use crate::habits::{
@@ -432,14 +433,7 @@ pub(crate) fn large(number: f64) -> String {
 }
 
 pub(crate) fn commas(number: f64) -> String {
-    let digits = format!("{:.0}", number.round());
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| str::from_utf8(group).unwrap_or_default())
-        .collect();
-    groups.join(",")
+    with_commas(number.round() as u64)
 }
 
 #[cfg(test)]

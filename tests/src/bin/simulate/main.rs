@@ -11,6 +11,7 @@ mod fan_out;
 mod followers;
 mod settings;
 
+use roost_tests::with_commas;
 use std::process::ExitCode;
 
 use fan_out::{Outcome, Transport, simulate};
@@ -65,28 +66,5 @@ fn seconds(ms: f64) -> String {
     match ms {
         ms if ms < 10_000.0 => format!("{:.2} s", ms / 1e3),
         ms => format!("{:.0} s", ms / 1e3),
-    }
-}
-
-fn with_commas(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| str::from_utf8(group).unwrap_or_default())
-        .collect();
-    groups.join(",")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_commas_between_thousands() {
-        for (number, text) in [(7, "7"), (1_000, "1,000"), (12_345_678, "12,345,678")] {
-            assert_eq!(with_commas(number), text);
-        }
     }
 }
