@@ -94,6 +94,8 @@ impl Spawn {
             Utc::now().format("%Y/%m/%d"),
             Uuid::new_v4().simple()
         );
+        // Held until the sandbox is known: a process that is quick would ask for work before that, and be sent away.
+        let mut alive = self.sandboxes.alive();
         let mut child = Command::new(&self.program)
             .env_clear()
             .envs(&self.environment)
@@ -124,7 +126,8 @@ impl Spawn {
             kill: Notify::new(),
             ended,
         });
-        self.sandboxes.alive().insert(id, Arc::clone(&sandbox));
+        alive.insert(id, Arc::clone(&sandbox));
+        drop(alive);
         tokio::spawn(supervise(
             Arc::clone(&self.sandboxes),
             id,
