@@ -34,7 +34,7 @@ impl Roost {
         telemetry::init();
         let config = Config::from_env();
         metrics::init(config.metrics_namespace()?);
-        Self::new(config, Aws::from_env().await)
+        Self::new(config, Aws::from_env())
     }
 
     pub fn new(config: Config, aws: Aws) -> Result<Self> {
