@@ -133,12 +133,13 @@ impl Cache {
         answer.unwrap_or_else(|e| panic!("{words:?}: {e}"))
     }
 
-    /// The feed of an author who is pulled, newest first, without its mark for the bottom.
+    /// The feed of an author who is pulled, newest first, without the marks of its ends.
     pub async fn feed(&self, author: u64) -> Vec<u64> {
         let members: Vec<String> = self
             .ask(&["ZREVRANGE", &keys::feed(author), "0", "-1"])
             .await;
-        let entries = members.iter().filter(|member| *member != "bottom");
+        let is_end = |member: &&String| *member == "top" || *member == "bottom";
+        let entries = members.iter().filter(|member| !is_end(member));
         // A repost's member goes on behind its own id.
         let ids = entries.map(|member| member.split(':').next().unwrap_or(member));
         ids.map(|id| id.parse().expect("an id in fixed width"))

@@ -190,6 +190,19 @@ impl Source {
             .count()
     }
 
+    /// The place of the last of so many entries, newest first; `None` if there are not even as few. Trusted or not: an entry
+    /// that is there can be on a page.
+    pub fn reach(
+        &self,
+        below: TweetId,
+        shows: &impl Fn(&Entry) -> bool,
+        count: RangeInclusive<usize>,
+    ) -> Option<TweetId> {
+        let entries = union(std::iter::once(self), below, shows);
+        let last = entries.len().min(*count.end()).checked_sub(1)?;
+        (entries.len() >= *count.start()).then(|| entries[last].tweet)
+    }
+
     /// Says of all entries how they came.
     pub fn by(mut self, origin: Origin) -> Self {
         self.entries

@@ -51,31 +51,39 @@ impl FeedReader {
         })
     }
 
-    /// Of each author the newest tweets below an id. At most one round trip to Redis if the feeds are there. One
-    /// feed that cannot be read in time does not fail the others.
+    /// Of each author the newest tweets below an id. Those that are older than `down_to` need not be among them. At most one
+    /// round trip to Redis if the feeds are there. One feed that cannot be read in time does not fail the others.
     pub async fn newest(
         &self,
         authors: &[UserId],
         below: TweetId,
+        down_to: TweetId,
         deadline: Deadline,
     ) -> HashMap<UserId, Result<Source>> {
-        let recalled = self.remembered().recall(authors, below).into_iter();
+        let recalled = self.remembered().recall(authors, below, down_to);
+        let recalled = recalled.into_iter();
         let mut sources: HashMap<_, _> = recalled
             .map(|(author, source)| (author, Ok(source)))
             .collect();
-        let unknown: Vec<(UserId, TweetId)> = authors
-            .iter()
-            .filter(|author| !sources.contains_key(author))
-            .map(|author| (*author, below))
-            .collect();
-        let asked = Moment::now();
-        let read = self.read(&unknown, HEAD, deadline).await;
-        if below == NEWEST {
-            let read = read.iter();
-            let read =
-                read.filter_map(|(author, source)| Some((*author, source.as_ref().ok()?.clone())));
-            self.remembered().remember(read.collect(), asked);
+        let unknown = authors.iter().filter(|it| !sources.contains_key(it));
+        let unknown: Vec<UserId> = unknown.copied().collect();
+        if unknown.is_empty() {
+            return sources;
         }
+        if below < NEWEST {
+            let from: Vec<_> = unknown.iter().map(|author| (*author, below)).collect();
+            let cached = self.feeds.below(&from, HEAD).await;
+            sources.extend(self.or_table(&from, HEAD, cached, deadline).await);
+            return sources;
+        }
+        let asked = Moment::now();
+        let cached = self.feeds.newest(&unknown, down_to, HEAD).await;
+        let from: Vec<_> = unknown.iter().map(|author| (*author, NEWEST)).collect();
+        let read = self.or_table(&from, HEAD, cached, deadline).await;
+        let known = read.iter();
+        let known =
+            known.filter_map(|(author, source)| Some((*author, source.as_ref().ok()?.clone())));
+        self.remembered().remember(known.collect(), down_to, asked);
         sources.extend(read);
         sources
     }
@@ -86,20 +94,23 @@ impl FeedReader {
         from: &[(UserId, TweetId)],
         deadline: Deadline,
     ) -> HashMap<UserId, Result<Source>> {
-        self.read(from, DEEPER, deadline).await
-    }
-
-    async fn read(
-        &self,
-        from: &[(UserId, TweetId)],
-        count: usize,
-        deadline: Deadline,
-    ) -> HashMap<UserId, Result<Source>> {
         if from.is_empty() {
             return HashMap::new();
         }
+        let cached = self.feeds.below(from, DEEPER).await;
+        self.or_table(from, DEEPER, cached, deadline).await
+    }
+
+    /// What Redis had, and the rest from the table.
+    async fn or_table(
+        &self,
+        from: &[(UserId, TweetId)],
+        count: usize,
+        cached: Result<Vec<Option<Source>>>,
+        deadline: Deadline,
+    ) -> HashMap<UserId, Result<Source>> {
         metrics::CELEBRITY_PULLS.add(from.len());
-        let cached = self.feeds.read(from, count).await.unwrap_or_else(|error| {
+        let cached = cached.unwrap_or_else(|error| {
             tracing::warn!(error = error.chain(), "feeds are read from the table");
             vec![None; from.len()]
         });
@@ -179,43 +190,92 @@ impl FeedReader {
     }
 }
 
-/// The newest tweets of some feeds, and when they were read.
+/// The newest tweets of some feeds.
 #[derive(Default)]
-struct Memory(HashMap<UserId, (Moment, Source)>);
+struct Memory(HashMap<UserId, Remembered>);
+
+struct Remembered {
+    read_at: Moment,
+    /// How deep was asked. The source may end above it, if the author posts a lot.
+    down_to: TweetId,
+    source: Source,
+}
 
 impl Memory {
-    fn recall(&self, authors: &[UserId], below: TweetId) -> Vec<(UserId, Source)> {
+    fn recall(
+        &self,
+        authors: &[UserId],
+        below: TweetId,
+        down_to: TweetId,
+    ) -> Vec<(UserId, Source)> {
         let fresh = authors.iter().filter_map(|author| {
-            let (read_at, source) = self.0.get(author)?;
-            let useful = read_at.elapsed() < FRESH && source.floor < below;
-            useful.then(|| (*author, source.clone()))
+            let known = self.0.get(author)?;
+            let floor = known.source.floor;
+            let is_deep = floor <= down_to || known.down_to <= down_to;
+            let useful = known.read_at.elapsed() < FRESH && floor < below && is_deep;
+            useful.then(|| (*author, known.source.clone()))
         });
         fresh.collect()
     }
 
-    fn remember(&mut self, sources: Vec<(UserId, Source)>, read_at: Moment) {
+    fn remember(&mut self, sources: Vec<(UserId, Source)>, down_to: TweetId, read_at: Moment) {
         if self.0.len() + sources.len() > MOST_REMEMBERED {
             self.0.clear();
         }
-        let sources = sources.into_iter();
-        self.0
-            .extend(sources.map(|(author, source)| (author, (read_at, source))));
+        let sources = sources.into_iter().map(|(author, source)| {
+            let known = Remembered {
+                read_at,
+                down_to,
+                source,
+            };
+            (author, known)
+        });
+        self.0.extend(sources);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Entry;
+
+    const AUTHOR: UserId = UserId::new(7);
+
+    fn recalled(memory: &Memory, down_to: u64) -> Vec<(UserId, Source)> {
+        memory.recall(&[AUTHOR], NEWEST, TweetId::new(down_to))
+    }
 
     #[test]
     fn what_was_read_before_a_freeze_is_not_trusted_after_it() {
-        let (author, mut memory) = (UserId::new(7), Memory::default());
-        let read = vec![(author, Source::end())];
+        let mut memory = Memory::default();
+        let read = vec![(AUTHOR, Source::end())];
 
-        memory.remember(read.clone(), Moment::now());
-        assert_eq!(memory.recall(&[author], NEWEST), read);
+        memory.remember(read.clone(), ALL_KNOWN, Moment::now());
+        assert_eq!(recalled(&memory, 0), read);
 
-        memory.remember(read, Moment::now().before_a_freeze_of(FRESH));
-        assert_eq!(memory.recall(&[author], NEWEST), []);
+        let frozen = Moment::now().before_a_freeze_of(FRESH);
+        memory.remember(read, ALL_KNOWN, frozen);
+        assert_eq!(recalled(&memory, 0), []);
+    }
+
+    #[test]
+    fn a_reader_who_goes_deeper_than_the_last_one_asks_again() {
+        let mut memory = Memory::default();
+        let read = |floor| {
+            let floor = TweetId::new(floor);
+            let entries = vec![Entry::new(floor, AUTHOR)];
+            vec![(AUTHOR, Source { entries, floor })]
+        };
+
+        memory.remember(read(40), TweetId::new(50), Moment::now());
+        for (down_to, known) in [(60, read(40)), (40, read(40)), (39, vec![])] {
+            assert_eq!(recalled(&memory, down_to), known, "{down_to}");
+        }
+
+        // Asked for more than one read gives: asking again would give the same.
+        memory.remember(read(40), TweetId::new(10), Moment::now());
+        for (down_to, known) in [(60, read(40)), (10, read(40)), (9, vec![])] {
+            assert_eq!(recalled(&memory, down_to), known, "{down_to}");
+        }
     }
 }

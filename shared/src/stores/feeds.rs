@@ -1,13 +1,16 @@
 //! The feeds of authors who are pulled: `user:{a}:tweets`, a sorted set of the newest tweets.
 //!
 //! The score is the tweet's time in milliseconds, which a double holds exactly, and the member begins with the id in fixed
-//! width; so Redis' order is the order of ids to the last bit. A repost's member goes on with its original. A member
-//! [`BOTTOM`] below all others says that the author has nothing older.
+//! width; so Redis' order is the order of ids to the last bit. A repost's member goes on with its original.
+//!
+//! Two members are no tweets. [`BOTTOM`], below all others, says that the author has nothing older. [`TOP`], above all
+//! others, says that there is a feed: without it, a range that is empty could be a feed that is missing.
 
 use std::sync::LazyLock;
 
-use redis::cmd;
+use redis::{Cmd, cmd};
 
+use super::tweets::NEWEST;
 use super::{FillToken, keys};
 use crate::domain::timeline::{ALL_KNOWN, Source};
 use crate::domain::{Entry, TweetId, TweetRef, UserId};
@@ -18,8 +21,12 @@ use crate::{Error, Result};
 /// How many tweets a feed keeps. There are few feeds, so this is no parameter.
 pub const MOST: usize = 800;
 
+/// A feed without a bottom that has fewer is dropped, so that a feed always reaches deeper than one read asks for.
+pub const LEAST: usize = 200;
+
 const SECONDS: u64 = 30 * 24 * 3600;
 const BOTTOM: &str = "bottom";
+const TOP: &str = "top";
 
 static ADD: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/feed_add.lua")));
 static FILL: LazyLock<Script> =
@@ -43,7 +50,7 @@ impl Feeds {
     pub async fn add(&self, entry: Entry) -> Result<()> {
         let (score, member) = scored(entry);
         let arguments =
-            [score, member, MOST.to_string(), SECONDS.to_string()].map(String::into_bytes);
+            [score, member, (MOST + 1).to_string(), SECONDS.to_string()].map(String::into_bytes);
         let call = (Self::keys(entry.author), arguments.to_vec());
         self.redis.tell_script(&ADD, [call]).await
     }
@@ -51,27 +58,56 @@ impl Feeds {
     /// Takes a tweet out, or a repost, whatever it was a repost of.
     pub async fn remove(&self, entry: Entry) -> Result<()> {
         let (score, id) = scored(Entry::new(entry.tweet, entry.author));
-        let arguments = [score, id].map(String::into_bytes);
+        let arguments = [score, id, (LEAST + 1).to_string()].map(String::into_bytes);
         let call = (Self::keys(entry.author), arguments.to_vec());
         self.redis.tell_script(&REMOVE, [call]).await
     }
 
+    /// One round trip: of each author the newest tweets, and none that is older than `down_to`. `None` if the feed is
+    /// missing.
+    pub async fn newest(
+        &self,
+        authors: &[UserId],
+        down_to: TweetId,
+        count: usize,
+    ) -> Result<Vec<Option<Source>>> {
+        let oldest = if down_to == ALL_KNOWN {
+            "-inf".to_owned()
+        } else {
+            down_to.millis().to_string()
+        };
+        let reads = authors.iter().map(|author| {
+            let range = ("+inf", oldest.as_str());
+            range_of(*author, range, count + 1)
+        });
+        let answers: Vec<Vec<String>> = self.redis.run(reads.collect::<Vec<_>>()).await?;
+        let read = authors.iter().zip(answers);
+        read.map(|(author, members)| match members.split_first() {
+            Some((first, members)) if first == TOP => {
+                let mut read = source(*author, NEWEST, members)?;
+                if down_to > ALL_KNOWN && members.len() < count {
+                    // Every feed reaches deeper than so few.
+                    read.get_or_insert_with(Source::end).floor =
+                        TweetId::first_at(down_to.millis());
+                }
+                Ok(read)
+            }
+            // An older version made it, or there is none.
+            _ => Ok(None),
+        })
+        .collect()
+    }
+
     /// One round trip: of each author the newest tweets below an id. `None` if the feed is missing or keeps nothing
     /// that deep.
-    pub async fn read(
+    pub async fn below(
         &self,
         from: &[(UserId, TweetId)],
         count: usize,
     ) -> Result<Vec<Option<Source>>> {
         let reads = from.iter().map(|(author, below)| {
-            let mut read = cmd("ZREVRANGEBYSCORE");
-            read.arg(keys::feed(*author))
-                .arg(below.millis())
-                .arg("-inf")
-                .arg("LIMIT")
-                .arg(0)
-                .arg(count)
-                .take()
+            let newest = below.millis().to_string();
+            range_of(*author, (&newest, "-inf"), count)
         });
         let answers: Vec<Vec<String>> = self.redis.run(reads.collect::<Vec<_>>()).await?;
         let read = from.iter().zip(answers);
@@ -99,6 +135,7 @@ impl Feeds {
         all: bool,
     ) -> Result<bool> {
         let mut arguments = vec![token.to_string(), SECONDS.to_string()];
+        arguments.extend(["+inf".to_owned(), TOP.to_owned()]);
         if all {
             arguments.extend(["0".to_owned(), BOTTOM.to_owned()]);
         }
@@ -126,6 +163,13 @@ impl Feeds {
     fn keys(author: UserId) -> Vec<String> {
         vec![keys::feed(author), keys::feed_fill(author)]
     }
+}
+
+/// Members from the newest to the oldest of these scores.
+fn range_of(author: UserId, (newest, oldest): (&str, &str), count: usize) -> Cmd {
+    let mut read = cmd("ZREVRANGEBYSCORE");
+    read.arg(keys::feed(author)).arg(newest).arg(oldest);
+    read.arg("LIMIT").arg(0).arg(count).take()
 }
 
 fn scored(entry: Entry) -> (String, String) {

@@ -93,7 +93,7 @@ impl HomeTimelines {
         let pushed = list.entries.iter().filter(|entry| entry.tweet > since);
         let pushed: Vec<Entry> = pushed.copied().collect();
         let (feeds, invisible) = tokio::join!(
-            self.feeds.newest(&celebs, NEWEST, deadline),
+            self.feeds.newest(&celebs, NEWEST, since, deadline),
             self.invisible(me, &pushed, deadline)
         );
         let feeds: Result<Vec<Source>> = feeds.into_values().collect();

@@ -116,7 +116,8 @@ impl Upwards<'_> {
         celebs.retain(|author| !filter.hides(*author));
         let mut sources = Vec::new();
         let (mut read, mut unread) = (HashSet::new(), Vec::new());
-        for (author, source) in home.feeds.newest(&celebs, NEWEST, deadline).await {
+        let feeds = home.feeds.newest(&celebs, NEWEST, above, deadline);
+        for (author, source) in feeds.await {
             match source {
                 Ok(source) if covers(&source) => {
                     read.insert(author);

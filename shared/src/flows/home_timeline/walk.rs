@@ -99,7 +99,7 @@ impl<'a> Walk<'a> {
         };
         let feeds_below = below.unwrap_or(NEWEST);
         let mut walk = Self::unread(home, me, below, deadline);
-        walk.open(extent, size, feeds_below).await;
+        walk.open(extent, Some(size), feeds_below).await;
         walk
     }
 
@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
         deadline: Instant,
     ) -> Self {
         let mut walk = Self::unread(home, me, below, deadline);
-        walk.open(Extent::Whole, 0, NEWEST).await;
+        walk.open(Extent::Whole, None, NEWEST).await;
         walk
     }
 
@@ -139,8 +139,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Reads the sources for a page of `size`.
-    async fn open(&mut self, extent: Extent, size: usize, feeds_below: TweetId) {
+    /// Reads the sources for a page of `size`, or all of them without one.
+    async fn open(&mut self, extent: Extent, size: Option<usize>, feeds_below: TweetId) {
         let (home, me, deadline) = (self.home, self.me, self.deadline);
         let opening = home.open(me, extent, deadline, &mut self.troubles).await;
         let Some(filter) = opening.filter else {
@@ -151,17 +151,19 @@ impl<'a> Walk<'a> {
         self.last_read = home.last_read(me, opening.last_read, deadline).await;
         let rebuilt = self.use_list(opening.list, extent).await;
         let celebs = rebuilt.or(opening.celebs);
-        let is_short = self.list.known(&|entry| self.filter.shows(entry)) < size;
+        let known = self.list.known(&|entry| self.filter.shows(entry));
+        let is_short = size.is_some_and(|size| known < size);
+        let feeds = (feeds_below, self.depth(size));
         if is_short && matches!(self.list_rest, ListRest::List) {
             let mut troubles = Troubles::default();
             let (whole, ()) = tokio::join!(
                 home.open(me, Extent::Whole, deadline, &mut troubles),
-                self.read_feeds(celebs, feeds_below)
+                self.read_feeds(celebs, feeds)
             );
             self.troubles.extend(troubles);
             self.use_whole_list(whole).await;
         } else {
-            self.read_feeds(celebs, feeds_below).await;
+            self.read_feeds(celebs, feeds).await;
         }
         self.merge();
     }
@@ -361,11 +363,28 @@ impl<'a> Walk<'a> {
         }
     }
 
-    async fn read_feeds(&mut self, celebs: Option<Vec<UserId>>, below: TweetId) {
+    /// How deep the feeds are read for a page: as deep as it would go in the list alone, with the neighbours of its last
+    /// repost. Everything, if the list ends here, so that the page knows whether it is the last one.
+    fn depth(&self, size: Option<usize>) -> TweetId {
+        let shows = |entry: &Entry| self.filter.shows(entry);
+        let size = size.filter(|_| self.list.floor > ALL_KNOWN);
+        let reach = size.and_then(|size| {
+            let enough = size..=size + NEIGHBOURS;
+            self.list.reach(self.below, &shows, enough)
+        });
+        reach.unwrap_or(ALL_KNOWN)
+    }
+
+    async fn read_feeds(
+        &mut self,
+        celebs: Option<Vec<UserId>>,
+        (below, down_to): (TweetId, TweetId),
+    ) {
         let (home, me, deadline) = (self.home, self.me, self.deadline);
         let mut celebs = home.celebs(me, celebs, deadline, &mut self.troubles).await;
         celebs.retain(|author| !self.filter.hides(*author));
-        for (author, source) in home.feeds.newest(&celebs, below, deadline).await {
+        let feeds = home.feeds.newest(&celebs, below, down_to, deadline);
+        for (author, source) in feeds.await {
             if let Some(source) = self.troubles.note(Trouble::CelebritiesUnavailable, source) {
                 self.feeds.insert(author, source);
             }

@@ -1,13 +1,27 @@
+use roost_tests::keys;
 use shared::domain::timeline::{ALL_KNOWN, Source};
 use shared::domain::{Entry, TweetId, UserId};
 use shared::platform::now_millis;
-use shared::stores::feeds::MOST;
+use shared::stores::feeds::{LEAST, MOST};
 use shared::stores::tweets::NEWEST;
 
 use super::{Stores, assert_same, someone, tweet_at, tweets_of};
 
 async fn read(stores: &Stores, author: UserId, below: TweetId, count: usize) -> Option<Source> {
-    let read = stores.feeds().read(&[(author, below)], count).await;
+    if below == NEWEST {
+        return read_down_to(stores, author, ALL_KNOWN, count).await;
+    }
+    let read = stores.feeds().below(&[(author, below)], count).await;
+    read.expect("Redis answers").remove(0)
+}
+
+async fn read_down_to(
+    stores: &Stores,
+    author: UserId,
+    down_to: TweetId,
+    count: usize,
+) -> Option<Source> {
+    let read = stores.feeds().newest(&[author], down_to, count).await;
     read.expect("Redis answers").remove(0)
 }
 
@@ -42,6 +56,72 @@ async fn a_feed_keeps_the_newest_800() {
         // What fell out of the feed is below the floor.
         assert_eq!(source.floor, entries[MOST - 1].tweet);
     }
+}
+
+#[tokio::test]
+async fn a_feed_is_read_no_deeper_than_asked_for() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let author = someone();
+    let entries = tweets_of(author, 30, 60_000);
+    let at = |n: usize| entries[n].tweet;
+    let just_above = |n: usize| TweetId::first_at(at(n).millis() + 1);
+    let from = |id: TweetId| TweetId::first_at(id.millis());
+    assert_eq!(read_down_to(&stores, author, at(4), 50).await, None);
+    given_feed(&stores, author, &entries, true).await;
+    // Down to which id, how many at the most; how many are read, and from where upwards none is missing.
+    for (down_to, count, expected, floor) in [
+        (at(4), 50, 5, from(at(4))),
+        (just_above(4), 50, 4, just_above(4)),
+        // Nothing is new. The feed is there.
+        (just_above(0), 50, 0, just_above(0)),
+        // There are more than may be read, or exactly as many.
+        (at(20), 10, 10, at(9)),
+        (at(9), 10, 10, at(9)),
+        // Everything.
+        (ALL_KNOWN, 50, 30, ALL_KNOWN),
+    ] {
+        let source = read_down_to(&stores, author, down_to, count).await;
+        let source = source.expect("a feed");
+        assert_same(&source.entries, &entries[..expected]);
+        assert_eq!(source.floor, floor);
+    }
+}
+
+#[tokio::test]
+async fn a_feed_that_would_not_reach_deep_enough_is_dropped() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let entries = |author| tweets_of(author, LEAST as u64 + 10, 60_000);
+    for (all, removed, is_left) in [(false, 10, true), (false, 11, false), (true, 11, true)] {
+        let author = someone();
+        let entries = entries(author);
+        given_feed(&stores, author, &entries, all).await;
+        for entry in &entries[..removed] {
+            stores.feeds().remove(*entry).await.expect("Redis answers");
+        }
+        let source = read_down_to(&stores, author, entries[20].tweet, 50).await;
+        assert_eq!(source.is_some(), is_left, "{removed} removed, all: {all}");
+    }
+}
+
+#[tokio::test]
+async fn a_feed_that_an_older_version_made_is_made_anew() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let author = someone();
+    let entries = tweets_of(author, 3, 60_000);
+    given_feed(&stores, author, &entries, true).await;
+    let cache = stores.client.cache().await.expect("a Redis");
+    let top = ["ZREM", &keys::feed(author.get()), "top"];
+    assert_eq!(cache.ask::<u64>(&top).await, 1);
+    assert_eq!(read_down_to(&stores, author, ALL_KNOWN, 50).await, None);
+    given_feed(&stores, author, &entries, true).await;
+    let source = read_down_to(&stores, author, ALL_KNOWN, 50).await;
+    assert_same(&source.expect("a feed").entries, &entries);
 }
 
 #[tokio::test]
