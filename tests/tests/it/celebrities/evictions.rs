@@ -159,3 +159,23 @@ async fn evicting_any_single_key_changes_nothing_a_reader_sees() {
     expect_settled(&scene.tables, star, "normal", 2).await;
     scene.lose_each_key("after the demotion").await;
 }
+
+#[tokio::test]
+async fn a_feed_that_an_older_version_made_is_made_anew() {
+    let Some((cloud, tables, cache)) = cloud("1", "100").await else {
+        return;
+    };
+    let [star, reader] = cloud.client().sign_up_each(["star", "reader"]).await;
+    reader.follow(&star).await;
+    expect_settled(&tables, &star, "celebrity", 1).await;
+    star.post_many(3, 1).await;
+    expect_oracle(&tables, [&reader], 50, VISIBLE_WITHIN).await;
+
+    // It had no mark at its top.
+    let feed = keys::feed(star.id);
+    assert_eq!(cache.ask::<usize>(&["ZREM", &feed, "top"]).await, 1);
+    tokio::time::sleep(REMEMBERED).await;
+    expect_oracle(&tables, [&reader], 50, VISIBLE_WITHIN).await;
+    let top: Option<String> = cache.ask(&["ZSCORE", &feed, "top"]).await;
+    assert_eq!(top.as_deref(), Some("inf"));
+}

@@ -1,4 +1,3 @@
-use roost_tests::keys;
 use shared::domain::timeline::{ALL_KNOWN, Source};
 use shared::domain::{Entry, TweetId, UserId};
 use shared::platform::now_millis;
@@ -105,23 +104,6 @@ async fn a_feed_that_would_not_reach_deep_enough_is_dropped() {
         let source = read_down_to(&stores, author, entries[20].tweet, 50).await;
         assert_eq!(source.is_some(), is_left, "{removed} removed, all: {all}");
     }
-}
-
-#[tokio::test]
-async fn a_feed_that_an_older_version_made_is_made_anew() {
-    let Some(stores) = Stores::of_shared().await else {
-        return;
-    };
-    let author = someone();
-    let entries = tweets_of(author, 3, 60_000);
-    given_feed(&stores, author, &entries, true).await;
-    let cache = stores.client.cache().await.expect("a Redis");
-    let top = ["ZREM", &keys::feed(author.get()), "top"];
-    assert_eq!(cache.ask::<u64>(&top).await, 1);
-    assert_eq!(read_down_to(&stores, author, ALL_KNOWN, 50).await, None);
-    given_feed(&stores, author, &entries, true).await;
-    let source = read_down_to(&stores, author, ALL_KNOWN, 50).await;
-    assert_same(&source.expect("a feed").entries, &entries);
 }
 
 #[tokio::test]
