@@ -275,7 +275,7 @@ impl Bench {
             Row::beside(
                 PART,
                 format!(
-                    "small author's POST until delivery beside a fan-out to {size}, {name} of {}",
+                    "small author's delivery beside a fan-out to {size}, {name} of {}",
                     beside.len()
                 ),
                 Unit::Time,
