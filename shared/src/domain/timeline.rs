@@ -190,8 +190,8 @@ impl Source {
             .count()
     }
 
-    /// The place of the last of so many entries, newest first; `None` if there are not even as few. Trusted or not: an entry
-    /// that is there can be on a page.
+    /// How deep the newest `count` entries go: the place of the last one. `None` if there are fewer than the lower bound.
+    /// Entries below the floor count, too: what is there can be on a page.
     pub fn reach(
         &self,
         below: TweetId,
