@@ -73,10 +73,10 @@ pub(crate) fn start(
             };
             vec![(Shard::Table(shard), pace)]
         }
-        Source::Stream { name } => (0..kinesis.shard_count(name))
+        Source::Stream { name, pushes } => (0..kinesis.shard_count(name))
             .map(|index| {
                 let shard = StreamShard::open(kinesis.store.clone(), name, &mapping.arn, index);
-                let pace = if polls {
+                let pace = if polls && !pushes {
                     Pace::polled(KINESIS_POLL)
                 } else {
                     Pace::Woken(kinesis.written.subscribe())

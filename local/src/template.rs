@@ -168,6 +168,7 @@ impl Template {
         rules::check(&self.document, &resolver)?;
         let globals = &self.document["Globals"];
         let mut route_responses = vec![];
+        let mut mappings = vec![];
         for (logical_id, declaration) in
             self.document["Resources"].as_object().into_iter().flatten()
         {
@@ -194,7 +195,11 @@ impl Template {
                 Kind::WebSocketApi => stack.websocket_api = Some(WebSocketApi::read(&resource)?),
                 Kind::RouteResponse => route_responses.push(RouteResponse::read(&resource)?),
                 Kind::Bucket => table::check_bucket(&resource)?,
-                Kind::NoEffect => {}
+                Kind::EventSource => mappings.push((
+                    resource.place.clone(),
+                    EventSource::read_mapping(&resource)?,
+                )),
+                Kind::StreamConsumer | Kind::NoEffect => {}
             }
         }
         let mut routes = stack.functions.iter().flat_map(|function| &function.routes);
@@ -203,6 +208,13 @@ impl Template {
             let properties = HTTP_API.take(&globals["HttpApi"], place)?;
             let api = HttpApi::read(&resolver.resolve(&properties, place)?, place)?;
             stack.apis.insert(IMPLICIT_API.to_owned(), api);
+        }
+        for (place, (function, event_source)) in mappings {
+            let mut functions = stack.functions.iter_mut();
+            match functions.find(|known| known.name == function) {
+                Some(known) => known.event_sources.extend(event_source),
+                None => return Err(mistake(&place, format!("there is no function {function}"))),
+            }
         }
         for response in route_responses {
             response.check(stack.websocket_api.as_mut())?;
@@ -220,7 +232,7 @@ impl Stack {
             for event_source in &function.event_sources {
                 let known = match &event_source.source {
                     Source::Table { name } => self.tables.iter().any(|table| table.name == *name),
-                    Source::Stream { name } => {
+                    Source::Stream { name, .. } => {
                         self.streams.iter().any(|stream| stream.name == *name)
                     }
                 };

@@ -1,6 +1,7 @@
 //! The events that functions get. Requests are made up. Records of streams are made up, or caught to deliver them again.
 
 use aws_sdk_kinesis::Client as Kinesis;
+use aws_sdk_kinesis::primitives::Blob;
 use aws_sdk_kinesis::types::{Record, ShardIteratorType};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -168,24 +169,54 @@ pub async fn caught_tweet_created(target: &Target, tweet: u64) -> Option<Value> 
     (!caught.is_empty()).then(|| json!({ "Records": caught }))
 }
 
-/// Creates a stream that no function reads.
-pub async fn stream_without_consumers(target: &Target, name: &str) {
+/// Puts an event on a stream of the deployment, as an earlier version may have left it there.
+pub async fn put_on_stream(target: &Target, stream: &str, key: u64, event: &Value) {
     let endpoint = target.endpoints.kinesis.as_deref();
     let endpoint = endpoint.expect("the streams can be reached");
     let kinesis = Kinesis::new(&sdk_config(endpoint).await);
-    let created = kinesis.create_stream().stream_name(name).shard_count(1);
-    let created = created.send().await;
-    created.unwrap_or_else(|e| panic!("{name} cannot be created: {e:?}"));
+    let put = kinesis
+        .put_record()
+        .stream_name(format!("{}-{stream}", target.stack))
+        .partition_key(key.to_string())
+        .data(Blob::new(event.to_string()));
+    let put = put.send().await;
+    put.unwrap_or_else(|e| panic!("{stream} takes no record: {e:?}"));
 }
 
-/// A batch with one record on `timeline-fills`.
+/// A batch with one list that is to be filled.
 pub fn timeline_fill(user: u64) -> Value {
-    kinesis_batch(user, &json!({ "user_id": user.to_string() }))
+    let work = json!({ "user_id": user.to_string() });
+    handed_over("fills", &format!("fill#{user}"), &work)
 }
 
-/// A batch with one record on `celebrity-flag-changed`: Redis did not take what changed of this user.
+/// A batch with one piece of work for `apply-tier-changes`: Redis did not take what changed of this user.
 pub fn outdated(user: u64) -> Value {
-    kinesis_batch(user, &json!({ "outdated": [user.to_string()] }))
+    let work = json!({ "outdated": [user.to_string()] });
+    handed_over("handovers", &format!("tier#{user}"), &work)
+}
+
+fn handed_over(table: &str, key: &str, work: &Value) -> Value {
+    json!({ "Records": [{
+        "eventID": fastrand::u64(1..).to_string(),
+        "eventName": "INSERT",
+        "eventVersion": "1.1",
+        "eventSource": "aws:dynamodb",
+        "awsRegion": "us-east-1",
+        "dynamodb": {
+            "ApproximateCreationDateTime": 1_794_787_260,
+            "Keys": { "pk": { "S": key } },
+            "NewImage": {
+                "pk": { "S": key },
+                "work": { "S": work.to_string() },
+                "nonce": { "N": fastrand::u64(..).to_string() },
+                "expires_at": { "N": "1794873660" },
+            },
+            "SequenceNumber": fastrand::u64(1..).to_string(),
+            "SizeBytes": 200,
+            "StreamViewType": "NEW_IMAGE",
+        },
+        "eventSourceARN": format!("arn:aws:dynamodb:us-east-1:000000000000:table/roost-{table}/stream/2025-01-01T00:00:00.000"),
+    }] })
 }
 
 /// A change of an author's tier, as `celebrity-flag-changed` tells it.

@@ -29,7 +29,7 @@ const BATCH: usize = 25;
 const TRANSACTION: usize = 100;
 
 /// What the tables' names end with.
-pub const TABLES: [&str; 11] = [
+pub const TABLES: [&str; 13] = [
     "users",
     "followers",
     "following",
@@ -41,6 +41,8 @@ pub const TABLES: [&str; 11] = [
     "presence",
     "live",
     "notices",
+    "handovers",
+    "fills",
 ];
 
 type Item = HashMap<String, AttributeValue>;
@@ -567,6 +569,14 @@ impl Tables {
     pub async fn notices(&self) -> Vec<u64> {
         let items = self.scan("notices").await.into_iter();
         items.map(|item| read_number(&item, "user_id")).collect()
+    }
+
+    /// The keys of the work that was handed over, and is not done.
+    pub async fn handed_over(&self) -> Vec<String> {
+        let mut items = self.scan("handovers").await;
+        items.extend(self.scan("fills").await);
+        let keys = items.iter().map(|item| format!("{:?}", item["pk"]));
+        keys.collect()
     }
 
     /// Removes all notices. What is on its way to be told is told all the same.

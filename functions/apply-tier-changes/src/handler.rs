@@ -1,19 +1,24 @@
+use std::time::{Duration, Instant};
+
 use shared::domain::event::{OutdatedCounts, TierChange, TierEvent};
-use shared::domain::{Entry, Origin, Tier, UserId};
+use shared::domain::{Origin, Tier, UserId};
 use shared::flows::feeds::FeedReader;
 use shared::flows::tiers::TierReview;
 use shared::platform::now_millis;
-use shared::runtime::batch::{self, Consumer, StreamRecord};
-use shared::stores::events::Stream;
+use shared::runtime::batch::{Consumer, WorkRecord};
+use shared::stores::handovers::Work;
 use shared::stores::tweets::{NEWEST, OLDEST};
 use shared::stores::{
-    Cards, Celebs, EventStream, Feeds, Followers, Listeners, Tiers, Timelines, Tweets, UserCounts,
+    Cards, Celebs, Feeds, Followers, HandOvers, Listeners, Tiers, Timelines, Tweets, UserCounts,
     Users,
 };
 use shared::{Result, Roost};
 
 /// Followers read by one query.
 const QUERY: usize = 500;
+/// An invocation goes on with the next followers for so long. If it ran until it is stopped, it would begin with the same ones
+/// again, and never end.
+const SHARE: Duration = Duration::from_secs(20);
 
 pub(crate) struct ApplyTierChanges {
     followers: Followers,
@@ -28,13 +33,13 @@ pub(crate) struct ApplyTierChanges {
     feeds: Feeds,
     feed_reader: FeedReader,
     timelines: Timelines,
-    changes: EventStream,
+    work: HandOvers,
     /// Followers that one invocation tells.
     page_size: usize,
 }
 
 impl Consumer for ApplyTierChanges {
-    type Record = StreamRecord;
+    type Record = WorkRecord;
     const CHUNK: usize = 1;
 
     fn new(roost: &Roost) -> Result<Self> {
@@ -51,20 +56,21 @@ impl Consumer for ApplyTierChanges {
             feeds: Feeds::new(roost)?,
             feed_reader: FeedReader::new(roost)?,
             timelines: Timelines::new(roost)?,
-            changes: EventStream::new(roost, Stream::TierChanges)?,
+            work: HandOvers::new(roost, Work::Tiers)?,
             page_size: roost.config.fan_out_page_size()?,
         })
     }
 
-    async fn handle(&self, records: &[StreamRecord]) -> Result<()> {
+    async fn handle(&self, records: &[WorkRecord]) -> Result<()> {
         for record in records {
-            match batch::payload(record)? {
+            match record.work()? {
                 TierEvent::Change(change) => self.apply(change).await?,
                 TierEvent::Outdated(OutdatedCounts { outdated }) => {
                     self.cards.forget_users(&outdated).await?;
                     self.counts.set(&self.users.rows(outdated).await?).await?;
                 }
             }
+            self.work.done(record.handed_over()).await;
         }
         Ok(())
     }
@@ -94,7 +100,9 @@ impl ApplyTierChanges {
                     after: Some(last),
                     ..change
                 };
-                self.changes.put([(author.to_string(), rest)]).await
+                // A key of its own: what is done here is removed, and this is still to do.
+                let key = format!("{author}:{last}");
+                self.work.put([(key, rest)]).await
             }
             None => self.settle(change).await,
         }
@@ -108,11 +116,11 @@ impl ApplyTierChanges {
                 let most = self.timelines.backfill_size();
                 let tweets = self.tweets.newest_entries(author, OLDEST, NEWEST, most);
                 let given = tweets.await?.into_iter();
-                given.map(|entry| entry.by(Origin::Backfilled)).collect()
+                given.map(|it| it.by(Origin::Backfilled)).collect()
             }
             _ => Vec::new(),
         };
-        let (mut last, mut told) = (change.after, 0);
+        let (mut last, mut told, started) = (change.after, 0, Instant::now());
         loop {
             let page = self
                 .followers
@@ -125,24 +133,17 @@ impl ApplyTierChanges {
                     .add_fans(author, &page.ids, now_millis())
                     .await?;
             } else {
-                self.give(&page.ids, &missed).await?;
+                // Those who have a list get the tweets that they pulled so far.
+                self.timelines.backfill_each(&page.ids, &missed).await?;
                 self.celebs.remove(&page.ids, author).await?;
             }
             told += page.ids.len();
             last = page.ids.last().copied().or(last);
-            if !page.more || told >= self.page_size {
+            if !page.more || told >= self.page_size || started.elapsed() >= SHARE {
                 tracing::info!(user_id = %author, epoch = change.epoch, followers = told, more = page.more, "tier change told");
                 return Ok(last.filter(|_| page.more));
             }
         }
-    }
-
-    /// Gives followers who have a list the tweets that they pulled so far.
-    async fn give(&self, followers: &[UserId], missed: &[Entry]) -> Result<()> {
-        for follower in self.timelines.active(followers).await? {
-            self.timelines.backfill(follower, missed).await?;
-        }
-        Ok(())
     }
 
     async fn settle(&self, change: TierChange) -> Result<()> {
@@ -170,8 +171,8 @@ mod tests {
 
     #[test]
     fn the_event_is_the_beginning_of_a_promotion() {
-        let batch: Batch<StreamRecord> = serde_json::from_str(EVENT).expect("an event");
-        let change: TierChange = batch::payload(&batch.records[0]).expect("a payload");
+        let batch: Batch<WorkRecord> = serde_json::from_str(EVENT).expect("an event");
+        let change: TierChange = batch.records[0].work().expect("a change");
         assert_eq!((change.under_way(), change.after), (Tier::Promoting, None));
     }
 }

@@ -2,9 +2,9 @@ use shared::domain::event::OutdatedCounts;
 use shared::flows::tiers::TierReview;
 use shared::runtime::batch::{self, Consumer, TableRecord};
 use shared::stores::counts::{EDGES_PER_TRANSACTION, EdgeChange};
-use shared::stores::events::Stream;
+use shared::stores::handovers::Work;
 use shared::stores::users::UserRow;
-use shared::stores::{Counts, EventStream, UserCounts, Users};
+use shared::stores::{Counts, HandOvers, UserCounts, Users};
 use shared::{Result, Roost};
 
 pub(crate) struct CountFollows {
@@ -12,7 +12,7 @@ pub(crate) struct CountFollows {
     users: Users,
     cached: UserCounts,
     review: TierReview,
-    later: EventStream,
+    later: HandOvers,
 }
 
 impl Consumer for CountFollows {
@@ -25,7 +25,7 @@ impl Consumer for CountFollows {
             users: Users::new(roost)?,
             cached: UserCounts::new(roost)?,
             review: TierReview::new(roost)?,
-            later: EventStream::new(roost, Stream::TierChanges)?,
+            later: HandOvers::new(roost, Work::Tiers)?,
         })
     }
 
@@ -49,8 +49,8 @@ impl CountFollows {
         tracing::warn!(error = error.chain(), "counts not cached yet");
         let outdated: Vec<_> = rows.iter().map(UserRow::id).collect();
         let key = outdated.first().map(ToString::to_string);
-        let events = key.map(|key| (key, OutdatedCounts { outdated }));
-        self.later.put(events).await
+        let work = key.map(|key| (key, OutdatedCounts { outdated }));
+        self.later.put(work).await
     }
 }
 

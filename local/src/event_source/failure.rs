@@ -119,6 +119,7 @@ mod tests {
             function_arn: "arn:f".to_owned(),
             source: Source::Stream {
                 name: "s".to_owned(),
+                pushes: false,
             },
             stream_arn: "arn:s".to_owned(),
             shard: "shardId-000000000000".to_owned(),

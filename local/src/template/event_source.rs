@@ -6,14 +6,21 @@ use serde_json::Value;
 
 use super::intrinsics::{Unresolved, plain};
 use super::properties::{Known, Properties};
+use super::resource::Resource;
 use crate::event_source::delivery::Policy;
 use crate::event_source::filter::Filter;
 
 /// The stream that a function reads.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Source {
-    Table { name: String },
-    Stream { name: String },
+    Table {
+        name: String,
+    },
+    /// A stream `pushes` its records to a consumer that was made for that; otherwise it is asked for them.
+    Stream {
+        name: String,
+        pushes: bool,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -88,6 +95,28 @@ const FILTER: Known = Known {
 const REPORTS_FAILURES: &str = "ReportBatchItemFailures";
 
 impl EventSource {
+    /// One that stands by itself in the template, and the name of its function.
+    pub(super) fn read_mapping(
+        resource: &Resource<'_>,
+    ) -> Result<(String, Option<Self>), Unresolved> {
+        let mut own = resource.declaration["Properties"].clone();
+        let function = resource.resolve(&own["FunctionName"].take())?;
+        // As an event of a function has it, which has no name of a function.
+        own["Stream"] = own["EventSourceArn"].take();
+        if let Some(own) = own.as_object_mut() {
+            own.retain(|_, value| !value.is_null());
+        }
+        let value = resource.resolve(&EVENT_SOURCE.take(&own, &resource.place)?)?;
+        let properties = Properties::new(&value, &resource.place);
+        let arn = properties.text("Stream").unwrap_or_default();
+        let event_type = if arn.contains(":dynamodb:") {
+            "DynamoDB"
+        } else {
+            "Kinesis"
+        };
+        Ok((plain(&function), Self::read(event_type, &properties)?))
+    }
+
     /// `None` for an event source that is switched off. `event_type` is `DynamoDB` or `Kinesis`.
     pub(super) fn read(
         event_type: &str,
@@ -142,8 +171,10 @@ fn source(event_type: &str, arn: &str) -> Option<Source> {
         }
         _ => {
             let (_, name) = arn.split_once(":stream/")?;
+            let consumer = name.split_once("/consumer/");
             Some(Source::Stream {
-                name: name.to_owned(),
+                name: consumer.map_or(name, |(name, _)| name).to_owned(),
+                pushes: consumer.is_some(),
             })
         }
     }

@@ -10,7 +10,11 @@ use super::properties::{Known, mistake, with_globals};
 pub(super) enum Kind {
     Table,
     Stream,
+    /// Has a stream push its records to one reader.
+    StreamConsumer,
     Function,
+    /// An event source of a function that stands by itself.
+    EventSource,
     HttpApi,
     WebSocketApi,
     /// Lets a route of a WebSocket API answer.
@@ -25,6 +29,8 @@ pub(super) enum Kind {
 const ACTED_ON: &[(&str, Kind)] = &[
     ("AWS::DynamoDB::Table", Kind::Table),
     ("AWS::Kinesis::Stream", Kind::Stream),
+    ("AWS::Kinesis::StreamConsumer", Kind::StreamConsumer),
+    ("AWS::Lambda::EventSourceMapping", Kind::EventSource),
     ("AWS::Serverless::Function", Kind::Function),
     ("AWS::Serverless::HttpApi", Kind::HttpApi),
     ("AWS::Serverless::WebSocketApi", Kind::WebSocketApi),
@@ -144,8 +150,12 @@ impl<'a> Resource<'a> {
         known: &Known,
     ) -> Result<Value, Unresolved> {
         let own = self.declaration.get("Properties").unwrap_or(&Value::Null);
-        let read = known.take(&with_globals(globals, own), &self.place)?;
-        self.resolver.resolve(&read, &self.place)
+        self.resolve(&known.take(&with_globals(globals, own), &self.place)?)
+    }
+
+    /// A value of its properties, free of intrinsic functions.
+    pub(super) fn resolve(&self, value: &Value) -> Result<Value, Unresolved> {
+        self.resolver.resolve(value, &self.place)
     }
 }
 

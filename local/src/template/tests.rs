@@ -105,6 +105,40 @@ fn a_function_has_the_globals_its_own_settings_and_parameters_from_the_environme
 }
 
 #[test]
+fn an_event_source_that_stands_by_itself_belongs_to_its_function() {
+    let more = r#"
+  Created: { Type: AWS::Kinesis::Stream }
+  Reader:
+    Type: AWS::Kinesis::StreamConsumer
+    Properties: { StreamARN: !GetAtt Created.Arn, ConsumerName: reader }
+  Asked:
+    Type: AWS::Lambda::EventSourceMapping
+    Properties:
+      EventSourceArn: !GetAtt Created.Arn
+      FunctionName: !Ref PublishTweetsFunction
+      StartingPosition: TRIM_HORIZON
+  Pushed:
+    Type: AWS::Lambda::EventSourceMapping
+    Properties:
+      EventSourceArn: !Ref Reader
+      FunctionName: !Ref PublishTweetsFunction
+      StartingPosition: TRIM_HORIZON
+"#;
+    let stack = stack(&format!("{TEMPLATE}{more}"), &[]).expect("a good template");
+    let sources = stack.functions[0].event_sources[1..].iter();
+    let sources: Vec<_> = sources.map(|mapping| &mapping.source).collect();
+    let created = |pushes| Source::Stream {
+        name: "roost-Created".to_owned(),
+        pushes,
+    };
+    assert_eq!(sources, [&created(false), &created(true)]);
+    let nobodys = more.replace("!Ref PublishTweetsFunction", "nobody");
+    let refused = super::tests::stack(&format!("{TEMPLATE}{nobodys}"), &[]);
+    let refused = refused.expect_err("no such function").to_string();
+    assert!(refused.contains("there is no function nobody"), "{refused}");
+}
+
+#[test]
 fn mistakes_name_the_file_and_the_place() {
     let error = stack(TEMPLATE, &[("CELEBRITY_THRESHOLD", "many")])
         .expect_err("not a number")

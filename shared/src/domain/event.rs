@@ -1,4 +1,4 @@
-//! What travels on the Kinesis streams, as JSON.
+//! What travels between functions, as JSON: on the Kinesis streams, and as work that is handed over.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub enum TweetEvent {
     },
 }
 
-/// On `fan-out-pages`: deliver this tweet to these followers. Carries all that the delivery needs.
+/// For `fan-out-pages`: deliver this tweet to these followers. Carries all that the delivery needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FanOutPage {
     pub tweet_id: TweetId,
@@ -52,7 +52,7 @@ impl FanOutPage {
     }
 }
 
-/// On `fan-out-pages`: work that was handed over.
+/// For `fan-out-pages`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FanOutWork {
@@ -68,7 +68,7 @@ pub struct FanPage {
     pub set: u8,
 }
 
-/// On `celebrity-flag-changed`.
+/// For `apply-tier-changes`: a flip comes on `celebrity-flag-changed`, and what is left of it is handed over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum TierEvent {
@@ -106,7 +106,7 @@ impl TierChange {
     }
 }
 
-/// On `timeline-fills`: the first page of this user's list was rebuilt, and the rest is wanted.
+/// For `fill-timelines`: the first page of this user's list was rebuilt, and the rest is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimelineFill {
     pub user_id: UserId,

@@ -75,7 +75,21 @@ pub enum Left {
     Unknown,
 }
 
+/// A count that is used up although followers are left was behind. So many times what was served may be left, at the most:
+/// if it is more, pieces are cut again, and if it is a handful, few pieces are empty.
+const BEHIND: u64 = 8;
+
 impl Left {
+    /// What is left of so many in all, or of a piece that has so many at the most.
+    pub const fn of(in_all: Self, served: u64) -> Self {
+        match in_all {
+            Self::About(all) if all > served => Self::About(all - served),
+            Self::AtMost(all) if all > served => Self::AtMost(all - served),
+            Self::About(_) | Self::AtMost(_) => Self::AtMost(served.saturating_mul(BEHIND)),
+            Self::Unknown => Self::Unknown,
+        }
+    }
+
     pub const fn number(self) -> Option<u64> {
         match self {
             Self::About(left) | Self::AtMost(left) => Some(left),
@@ -114,7 +128,7 @@ impl Served {
     }
 }
 
-/// As many records as Kinesis takes at once.
+/// So many pieces are handed over by one invocation at the most.
 const MOST_PIECES: u64 = 500;
 
 /// `after` may be 0, which no user has.
@@ -238,6 +252,24 @@ mod tests {
         let (served, _, pages) = served_by_pages(&ids, true, 3);
         assert_eq!(served, ids);
         assert!(pages <= 20, "{pages} pages for eight followers");
+    }
+
+    /// 5,000 follow within seconds, and are not counted yet: 500 pieces were made for the five who were left.
+    #[test]
+    fn a_count_that_is_behind_does_not_make_hundreds_of_pieces() {
+        let found = Served {
+            count: 5_000,
+            first: UserId::new(1),
+        };
+        let rest = FollowerRange {
+            after: UserId::new(5_000),
+            to: UserId::new(1 << 60),
+        };
+        for counted in [3, 5_000] {
+            let left = Left::of(Left::About(counted), found.count);
+            let pieces = found.cut(rest, left, 5_000);
+            assert!(pieces.len() <= 20, "{} pieces", pieces.len());
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Delivering one tweet to a range of followers.
 //!
-//! An invocation serves a bounded number. What is left of the range is cut in pieces ([`crate::domain::range`]) and put on
-//! a stream, where each piece meets the same code. Ranges are disjoint, so nobody is served by two of them; a crash repeats a range and loses
-//! nothing, because readers dedupe.
+//! An invocation serves a bounded number. What is left of the range is cut in pieces ([`crate::domain::range`]) and
+//! handed over ([`crate::stores::handovers`]), and each piece meets the same code. Ranges are disjoint, so nobody is
+//! served by two of them; a crash repeats a range and loses nothing, because readers dedupe.
 
 use super::live::Announcer;
 use crate::Result;
@@ -11,8 +11,8 @@ use crate::domain::range::{Left, Served};
 use crate::domain::tier::TierAndEpoch;
 use crate::domain::{Entry, FollowerRange, TweetId, UserId};
 use crate::platform::{Roost, metrics, now_millis};
-use crate::stores::events::Stream;
-use crate::stores::{EventStream, Followers, IdPage, Receipts, Timelines, UserCounts};
+use crate::stores::handovers::Work;
+use crate::stores::{Followers, HandOvers, IdPage, Receipts, Timelines, UserCounts};
 
 /// Followers read by one query.
 const QUERY: usize = 1_000;
@@ -20,7 +20,7 @@ const QUERY: usize = 1_000;
 pub struct FanOut {
     followers: Followers,
     timelines: Timelines,
-    pages: EventStream,
+    pages: HandOvers,
     receipts: Receipts,
     announcer: Announcer,
     counts: UserCounts,
@@ -33,7 +33,7 @@ impl FanOut {
         Ok(Self {
             followers: Followers::new(roost)?,
             timelines: Timelines::new(roost)?,
-            pages: EventStream::new(roost, Stream::FanOutPages)?,
+            pages: HandOvers::new(roost, Work::FanOut)?,
             receipts: Receipts::new(roost)?,
             announcer: Announcer::new(roost)?,
             counts: UserCounts::new(roost)?,
@@ -92,7 +92,7 @@ impl FanOut {
         let handed_over = pieces.len();
         self.pages
             .put(pieces.into_iter().map(|followers| {
-                // Each range has a key of its own, so that they spread over the shards.
+                // Each range has a key of its own, so that they spread over the shards and none waits for another.
                 let key = format!("{}:{}", page.tweet_id, followers.after());
                 let rest = FanOutPage {
                     followers,
@@ -126,16 +126,15 @@ impl FanOut {
     }
 
     /// How many followers are left. Only the first page can tell, out of what its author has in all; the others know what
-    /// was told to them. A number that is used up although somebody is left was behind, and says nothing.
+    /// was told to them.
     async fn left(&self, page: &FanOutPage, served: u64) -> Result<Left> {
-        let (left, known): (_, fn(u64) -> Left) = if page.depth > 0 {
-            (page.left, Left::AtMost)
+        let in_all = if page.depth > 0 {
+            page.left.map(Left::AtMost)
         } else {
-            (self.counts.followers(page.author_id).await?, Left::About)
+            let followers = self.counts.followers(page.author_id).await?;
+            followers.map(Left::About)
         };
-        let others = left.and_then(|left| left.checked_sub(served));
-        let others = others.filter(|others| *others > 0);
-        Ok(others.map_or(Left::Unknown, known))
+        Ok(Left::of(in_all.unwrap_or(Left::Unknown), served))
     }
 
     /// The next followers; none if nobody is left, or if this invocation has served its share.

@@ -3,14 +3,14 @@
 use crate::domain::event::OutdatedCounts;
 use crate::domain::{ProfileChange, User, UserId};
 use crate::platform::Roost;
-use crate::stores::events::Stream;
-use crate::stores::{Cards, EventStream, Users};
+use crate::stores::handovers::Work;
+use crate::stores::{Cards, HandOvers, Users};
 use crate::{Error, Result};
 
 pub struct Profiles {
     users: Users,
     cards: Cards,
-    later: EventStream,
+    later: HandOvers,
 }
 
 impl Profiles {
@@ -18,7 +18,7 @@ impl Profiles {
         Ok(Self {
             users: Users::new(roost)?,
             cards: Cards::new(roost)?,
-            later: EventStream::new(roost, Stream::TierChanges)?,
+            later: HandOvers::new(roost, Work::Tiers)?,
         })
     }
 

@@ -95,9 +95,14 @@ impl Config {
         self.text("TWEET_CREATED_STREAM")
     }
 
-    /// Kinesis stream of fan-out work that was handed over.
-    pub fn fan_out_pages_stream(&self) -> Result<&str> {
-        self.text("FAN_OUT_PAGES_STREAM")
+    /// DynamoDB table of work on followers that one invocation leaves to another.
+    pub fn handovers_table(&self) -> Result<&str> {
+        self.text("HANDOVERS_TABLE")
+    }
+
+    /// DynamoDB table of timelines of which only the first page was rebuilt.
+    pub fn fills_table(&self) -> Result<&str> {
+        self.text("FILLS_TABLE")
     }
 
     /// Table of who reacted to what.
@@ -113,11 +118,6 @@ impl Config {
     /// Kinesis stream of authors whose tier flipped.
     pub fn tier_changes_stream(&self) -> Result<&str> {
         self.text("CELEBRITY_FLAG_CHANGED_STREAM")
-    }
-
-    /// Kinesis stream of timelines of which only the first page was rebuilt.
-    pub fn timeline_fills_stream(&self) -> Result<&str> {
-        self.text("TIMELINE_FILLS_STREAM")
     }
 
     /// What makes a celebrity, and when one becomes normal again.

@@ -21,11 +21,13 @@ use tokio::time::{Instant, sleep};
 use super::Exit;
 use super::guard::guarded;
 use crate::platform::{Roost, metrics, now_millis};
+use crate::stores::handovers::{HandOver, HandOverKey};
 use crate::{Error, Result};
 
 /// One consumer of a stream: what it needs, and what it does with records.
 pub trait Consumer: Sized {
-    /// [`TableRecord`] for the stream of a DynamoDB table, [`StreamRecord`] for a Kinesis stream.
+    /// [`TableRecord`] for the stream of a DynamoDB table, [`StreamRecord`] for a Kinesis stream, [`WorkRecord`] for work
+    /// that comes by either.
     type Record: Record + Send;
 
     /// The most records that are handled together.
@@ -52,6 +54,40 @@ impl Record for TableRecord {
 impl Record for StreamRecord {
     fn sequence_number(&self) -> &str {
         self.kinesis.sequence_number.as_str()
+    }
+}
+
+/// A record with work for a function: handed over by a table, or on a Kinesis stream.
+#[derive(Clone, Deserialize)]
+#[serde(untagged)]
+pub enum WorkRecord {
+    HandedOver(Box<TableRecord>),
+    Streamed(Box<StreamRecord>),
+}
+
+impl Record for WorkRecord {
+    fn sequence_number(&self) -> &str {
+        match self {
+            Self::HandedOver(record) => record.sequence_number(),
+            Self::Streamed(record) => record.sequence_number(),
+        }
+    }
+}
+
+impl WorkRecord {
+    pub fn work<T: DeserializeOwned>(&self) -> Result<T> {
+        match self {
+            Self::HandedOver(record) => new_image::<HandOver>(record)?.work(),
+            Self::Streamed(record) => payload(record),
+        }
+    }
+
+    /// What [`crate::stores::HandOvers::done`] wants to know, if it was handed over.
+    pub fn handed_over(&self) -> Option<HandOverKey> {
+        match self {
+            Self::HandedOver(record) => key(record).ok(),
+            Self::Streamed(_) => None,
+        }
     }
 }
 

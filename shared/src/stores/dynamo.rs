@@ -12,6 +12,7 @@ use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{
     AttributeValue, DeleteRequest, KeysAndAttributes, PutRequest, TransactWriteItem, WriteRequest,
 };
+use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -23,6 +24,8 @@ pub(super) type Item = HashMap<String, AttributeValue>;
 const BATCH: usize = 100;
 /// The most items that one BatchWriteItem takes.
 const WRITE_BATCH: usize = 25;
+/// Requests of [`put_all`] under way at once.
+const CONCURRENCY: usize = 8;
 const ATTEMPTS: u32 = 6;
 
 /// Turns what the SDK reports into our error, keeping the chain of causes for the log.
@@ -115,6 +118,19 @@ pub(super) async fn put_many(client: &Client, items: Vec<(String, Item)>) -> Res
         Ok(WriteRequest::builder().put_request(put).build())
     };
     write_many(client, items, put).await
+}
+
+/// Puts many items of one table, each under another key: several requests at a time, and in no order.
+pub(super) async fn put_all(client: &Client, table: &str, items: Vec<Item>) -> Result<()> {
+    let batches = items.chunks(WRITE_BATCH).map(|items| {
+        let items = items.iter().map(|item| (table.to_owned(), item.clone()));
+        put_many(client, items.collect())
+    });
+    let batches: Vec<_> = batches.collect();
+    stream::iter(batches)
+        .buffer_unordered(CONCURRENCY)
+        .try_collect()
+        .await
 }
 
 async fn write_many(

@@ -20,9 +20,7 @@ const ATTEMPTS: u32 = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     TweetCreated,
-    FanOutPages,
     TierChanges,
-    TimelineFills,
 }
 
 #[derive(Clone)]
@@ -36,9 +34,7 @@ impl EventStream {
         let config = &roost.config;
         let name = match stream {
             Stream::TweetCreated => config.tweet_created_stream(),
-            Stream::FanOutPages => config.fan_out_pages_stream(),
             Stream::TierChanges => config.tier_changes_stream(),
-            Stream::TimelineFills => config.timeline_fills_stream(),
         };
         Ok(Self {
             client: roost.aws.kinesis(),

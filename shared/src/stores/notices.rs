@@ -5,11 +5,10 @@
 //! as the first.
 
 use aws_sdk_dynamodb::Client;
-use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::connections::Place;
-use super::dynamo::{self, Item, failed, number, to_item};
+use super::dynamo::{Item, failed, number, put_all, to_item};
 use crate::Result;
 use crate::domain::UserId;
 use crate::domain::live::Pending;
@@ -17,10 +16,6 @@ use crate::platform::{Roost, now_millis};
 
 /// Items are worthless after a few seconds.
 const KEPT_SECONDS: u64 = 3_600;
-
-/// Items in one request, and requests under way at once.
-const BATCH: usize = 25;
-const CONCURRENCY: usize = 8;
 
 /// Instead of a user: everybody who is connected, because Redis has forgotten who that is.
 pub const EVERYBODY: UserId = UserId::new(0);
@@ -121,18 +116,8 @@ impl Notices {
 
     /// Puts notices, at most one for each user.
     pub async fn put(&self, notices: &[Notice]) -> Result<()> {
-        let batches = notices.chunks(BATCH).map(|notices| async {
-            let items = notices.iter().map(|notice| {
-                let item = to_item(notice)?;
-                Ok((self.table.clone(), item))
-            });
-            dynamo::put_many(&self.client, items.collect::<Result<_>>()?).await
-        });
-        let batches: Vec<_> = batches.collect();
-        stream::iter(batches)
-            .buffer_unordered(CONCURRENCY)
-            .try_collect()
-            .await
+        let items = notices.iter().map(to_item);
+        put_all(&self.client, &self.table, items.collect::<Result<_>>()?).await
     }
 
     pub async fn remove(&self, user: UserId) -> Result<()> {

@@ -16,12 +16,15 @@ use super::hidden::{self, HiddenAuthors};
 use super::{celebs, excluded, keys};
 use crate::domain::timeline::{self, Filling, ListEnd, SLACK, Window};
 use crate::domain::{Entry, TweetId, UserId};
-use crate::platform::redis::{Redis, Script, read};
+use crate::platform::redis::{Redis, Script, ScriptCall, read};
 use crate::platform::{Roost, metrics, now_millis};
 use crate::{Error, Result};
 
 /// Commands in one pipeline. Several pipelines are under way at once, so that Redis works while we write the next.
 const PIPELINE: usize = 250;
+
+/// Lists that one pipeline fills. Filling one takes Redis a millisecond or two, and readers wait in between.
+const FILLED: usize = 10;
 
 /// Bytes of the words of an `LPUSHX`: its name, the key with an id of 19 digits, and the entry of a repost.
 const PUSH_BYTES: usize = 6 + 35 + 32;
@@ -348,11 +351,7 @@ impl Timelines {
     /// The id above which a list has room for an author's tweets, or `None` if there is no list.
     pub async fn depth(&self, user: UserId) -> Result<Option<TweetId>> {
         let last: Option<Vec<u8>> = self.redis.one(last_entry(user)).await?;
-        let last = decode(last.as_slice())?.pop();
-        Ok(last.map(|last| match ListEnd::from_entry(last) {
-            Some(ListEnd::Cut(highest)) => highest,
-            _ => last.tweet,
-        }))
+        depth(&last)
     }
 
     /// Those of these users who have a list.
@@ -398,6 +397,28 @@ impl Timelines {
         self.merge(user, None, entries).await.map(drop)
     }
 
+    /// Like [`Self::backfill`], for those of these users who have a list. What is too old for a list is not sent.
+    pub async fn backfill_each(&self, users: &[UserId], entries: &[Entry]) -> Result<()> {
+        let reads = users.iter().map(|user| last_entry(*user));
+        let ends: Vec<Option<Vec<u8>>> = self.redis.run(reads).await?;
+        let mut lists = Vec::new();
+        for (user, end) in users.iter().zip(ends) {
+            let depth = depth(&end)?;
+            lists.extend(depth.map(|depth| (*user, depth)));
+        }
+        for lists in lists.chunks(FILLED) {
+            let calls = lists.iter().filter_map(|(user, depth)| {
+                let fitting = entries.iter().filter(|entry| entry.tweet > *depth);
+                let mut fitting = fitting.peekable();
+                fitting.peek()?;
+                Some(self.merging(*user, None, fitting))
+            });
+            let calls: Vec<ScriptCall> = calls.collect();
+            self.redis.tell_script(&MERGE, calls).await?;
+        }
+        Ok(())
+    }
+
     /// Merges into a list. If ends are given, the list must end with the first, and ends with the second then.
     async fn merge(
         &self,
@@ -405,14 +426,26 @@ impl Timelines {
         ends: Option<(ListEnd, ListEnd)>,
         entries: &[Entry],
     ) -> Result<bool> {
+        let call = self.merging(user, ends, entries);
+        let changed: Vec<bool> = self.redis.run_script(&MERGE, [call]).await?;
+        Ok(changed == [true])
+    }
+
+    fn merging<'a>(
+        &self,
+        user: UserId,
+        ends: Option<(ListEnd, ListEnd)>,
+        entries: impl IntoIterator<Item = &'a Entry>,
+    ) -> ScriptCall {
         let [from, to] = ends.map_or_else(Default::default, |(from, to)| {
             [from, to].map(|end| end.to_entry().to_bytes())
         });
         let mut arguments = vec![from, self.cap.to_string().into_bytes(), to];
-        arguments.extend(entries.iter().map(|entry| entry.to_bytes()));
-        let keys = vec![keys::home_timeline(user), keys::hidden(user)];
-        let changed: Vec<bool> = self.redis.run_script(&MERGE, [(keys, arguments)]).await?;
-        Ok(changed == [true])
+        arguments.extend(entries.into_iter().map(|entry| entry.to_bytes()));
+        (
+            vec![keys::home_timeline(user), keys::hidden(user)],
+            arguments,
+        )
     }
 
     pub async fn remove_author(&self, user: UserId, author: UserId) -> Result<()> {
@@ -475,6 +508,15 @@ impl Timelines {
 
 fn last_entry(user: UserId) -> Cmd {
     cmd("LINDEX").arg(keys::home_timeline(user)).arg(-1).take()
+}
+
+/// The id above which a list with this end has room for an author's tweets, or `None` if there is no list.
+fn depth(last: &Option<Vec<u8>>) -> Result<Option<TweetId>> {
+    let last = decode(last.as_slice())?.pop();
+    Ok(last.map(|last| match ListEnd::from_entry(last) {
+        Some(ListEnd::Cut(highest)) => highest,
+        _ => last.tweet,
+    }))
 }
 
 fn decode(entries: &[Vec<u8>]) -> Result<Vec<Entry>> {

@@ -214,10 +214,40 @@ async fn a_tweet_waits_for_lambdas_polls_and_still_reaches_everybody_once() {
         arrivals.push(Instant::now());
         let pages = cloud.deliveries(tweet.id);
         assert!(pages.iter().any(|page| page.depth > 0), "{pages:?}");
+        eventually(PATIENCE, "work that is done is not kept", || async {
+            expect_equal("hand-overs", tables.handed_over().await, Vec::new())
+        })
+        .await;
     }
     // A tweet is posted when the one before has arrived, so each needs a poll of its own. Polls are a second apart; the
     // first tweet may have been slow to arrive after its poll, because its functions had to start.
     let took = arrivals[POLLED_TWEETS - 1] - arrivals[0];
     let least = Duration::from_secs(POLLED_TWEETS as u64 - 2);
     assert!(took >= least, "{took:?} for {} tweets", POLLED_TWEETS - 1);
+}
+
+#[tokio::test]
+async fn a_tweet_comes_by_a_stream_that_pushes() {
+    let parameters = [
+        ("ENHANCED_FAN_OUT", "true"),
+        ("SYNC_FAN_OUT_FOLLOWERS", "0"),
+    ];
+    let Some(cloud) = LocalCloud::for_test(&parameters).await else {
+        return;
+    };
+    let roost = cloud.client();
+    let [author, reader] = roost.sign_up_each(["author", "reader"]).await;
+    reader.follow(&author).await;
+    reader.newest().await;
+    let tweet = author.post("pushed").await;
+    eventually(PATIENCE, "a follower has it", || async {
+        expect_timeline(&reader.newest().await.data, &[tweet.id])
+    })
+    .await;
+    eventually(PATIENCE, "the stream brought it", || async {
+        let pages = cloud.deliveries(tweet.id);
+        let by_stream = pages.iter().any(|page| page.function == "fan-out-tweets");
+        expect_equal("delivered by the stream", by_stream, true)
+    })
+    .await;
 }

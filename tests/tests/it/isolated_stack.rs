@@ -1,9 +1,9 @@
-//! Tables and a stream of a test's own, beside those of the deployment. The tables have no streams, so nothing is fanned
-//! out, counted or filled unless the test does it.
+//! Tables of a test's own, beside those of the deployment. They have no streams, so nothing is fanned out, counted or
+//! filled unless the test does it.
 
 use std::collections::BTreeMap;
 
-use roost_tests::{Client, TABLES, Tables, events, skip};
+use roost_tests::{Client, TABLES, Tables, skip};
 use shared::flows::home_timeline::HomeTimelines;
 
 use crate::stores::Stores;
@@ -28,9 +28,6 @@ impl IsolatedStack {
             let variable = format!("{}_TABLE", table.to_uppercase());
             environment.insert(variable, format!("{name}-{table}"));
         }
-        let fills = format!("{name}-timeline-fills");
-        events::stream_without_consumers(roost.target(), &fills).await;
-        environment.insert("TIMELINE_FILLS_STREAM".to_owned(), fills);
         Some(Self {
             stores: Stores::of(roost, &name).await?,
             tables,

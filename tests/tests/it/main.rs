@@ -31,6 +31,7 @@ mod logs;
 mod long_walk;
 mod lost_answers;
 mod mutes;
+mod old_streams;
 mod polling;
 mod ranked;
 mod reactions;

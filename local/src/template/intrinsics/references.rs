@@ -38,7 +38,10 @@ impl Resolver<'_> {
             Kind::Function => "FunctionName",
             Kind::Bucket => "BucketName",
             Kind::HttpApi | Kind::WebSocketApi => return Ok("local".to_owned()),
-            Kind::RouteResponse | Kind::NoEffect => return Ok(format!("local-{logical_id}")),
+            Kind::StreamConsumer => return self.consumer_arn(logical_id, place, depth),
+            Kind::RouteResponse | Kind::EventSource | Kind::NoEffect => {
+                return Ok(format!("local-{logical_id}"));
+            }
         };
         if depth > MAX_DEPTH {
             return unresolved(place, "refers to itself");
@@ -90,6 +93,23 @@ impl Resolver<'_> {
                 return unresolved(place, &message);
             }
         })
+    }
+
+    /// What `Ref` of a stream's consumer gives: the ARN of its stream, and behind it its own name.
+    fn consumer_arn(&self, logical_id: &str, place: &str, depth: usize) -> Resolved<String> {
+        let properties = &self.template["Resources"][logical_id]["Properties"];
+        let resolved = self
+            .value(properties, place, depth + 1)?
+            .unwrap_or_default();
+        match (&resolved["StreamARN"], &resolved["ConsumerName"]) {
+            (Value::String(stream), Value::String(name)) => {
+                Ok(format!("{stream}/consumer/{name}:1735689600"))
+            }
+            _ => unresolved(
+                place,
+                &format!("{logical_id} needs StreamARN and ConsumerName"),
+            ),
+        }
     }
 
     fn is_made_for_a_websocket_api(&self, logical_id: &str) -> bool {

@@ -48,9 +48,9 @@ use crate::Result;
 use crate::domain::repeats::NEIGHBOURS;
 use crate::domain::{KnownTags, PageSize, TweetId, UserId};
 use crate::platform::Roost;
-use crate::stores::events::Stream;
+use crate::stores::handovers::Work;
 use crate::stores::{
-    Cards, EventStream, Following, Hidden, Markers, Receipts, Relations, Timelines, Tweets, Users,
+    Cards, Following, HandOvers, Hidden, Markers, Receipts, Relations, Timelines, Tweets, Users,
 };
 
 /// Entries read beyond a page's size, so that the page and the neighbours of its last repost usually lie above the
@@ -69,7 +69,7 @@ pub struct HomeTimelines {
     strangers: Strangers,
     exclusions: Exclusions,
     rebuilds: Rebuilds,
-    fills: EventStream,
+    fills: HandOvers,
     feeds: FeedReader,
     cards: Cards,
     markers: Markers,
@@ -89,7 +89,7 @@ impl HomeTimelines {
             strangers: Strangers::new(roost)?,
             exclusions: Exclusions::new(roost)?,
             rebuilds: Rebuilds::new(roost)?,
-            fills: EventStream::new(roost, Stream::TimelineFills)?,
+            fills: HandOvers::new(roost, Work::Fills)?,
             feeds: FeedReader::new(roost)?,
             cards: Cards::new(roost)?,
             markers: Markers::new(roost)?,

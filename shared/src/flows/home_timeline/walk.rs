@@ -352,7 +352,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Leaves the rest of a list to `fill-timelines`. A list that is not filled is whole as far as it goes, so a stream
+    /// Leaves the rest of a list to `fill-timelines`. A list that is not filled is whole as far as it goes, so a table
     /// that does not answer costs speed further down, nothing else.
     async fn leave_to_fill(&self) {
         let event = TimelineFill { user_id: self.me };

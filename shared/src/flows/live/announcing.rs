@@ -5,9 +5,9 @@ use crate::Result;
 use crate::domain::UserId;
 use crate::domain::event::{FanOutWork, FanPage};
 use crate::platform::{Roost, metrics, now_millis};
-use crate::stores::events::Stream;
+use crate::stores::handovers::Work;
 use crate::stores::notices::Notice;
-use crate::stores::{EventStream, Listeners, Notices};
+use crate::stores::{HandOvers, Listeners, Notices};
 
 /// Tells readers to whom something was delivered.
 pub struct Announcer {
@@ -18,7 +18,7 @@ pub struct Announcer {
 /// Tells the fans of an author who is pulled.
 pub struct FanAnnouncer {
     readers: Announcer,
-    pages: EventStream,
+    pages: HandOvers,
     /// Fans that one invocation serves.
     page_size: usize,
 }
@@ -57,7 +57,7 @@ impl FanAnnouncer {
     pub fn new(roost: &Roost) -> Result<Self> {
         Ok(Self {
             readers: Announcer::new(roost)?,
-            pages: EventStream::new(roost, Stream::FanOutPages)?,
+            pages: HandOvers::new(roost, Work::FanOut)?,
             page_size: roost.config.fan_out_page_size()?,
         })
     }

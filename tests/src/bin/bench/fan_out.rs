@@ -4,8 +4,6 @@
 
 use std::time::{Duration, Instant};
 
-use aws_config::{BehaviorVersion, Region};
-use aws_sdk_dynamodb::config::Credentials;
 use roost_tests::{LocalCloud, Target};
 use shared::Roost;
 use shared::domain::event::FanOutPage;
@@ -21,6 +19,7 @@ use crate::one_thread;
 use crate::push::{by_server, key, users};
 use crate::raw::{self, Raw, encode};
 use crate::report::{Goal, Pair, Row};
+use crate::stack::{port_of, sdk};
 
 const FOLLOWERS: u64 = 5_000;
 /// Followers that one query reads in the fan-out.
@@ -68,23 +67,21 @@ impl Bench {
             endpoints, stack, ..
         } = cloud.client().target();
         let redis = endpoints.redis.clone().expect("a Redis");
-        let sdk = aws_config::defaults(BehaviorVersion::latest())
-            .region(Region::new("us-east-1"))
-            .credentials_provider(Credentials::new("local", "local", None, None, "bench"))
-            .endpoint_url(endpoints.dynamodb.as_deref().expect("a DynamoDB"));
+        let dynamodb = endpoints.dynamodb.as_deref().expect("a DynamoDB");
+        let sdk = sdk().await.to_builder().endpoint_url(dynamodb).build();
         let named = |name| format!("{stack}-{name}");
         let config = Config::from([
             ("REDIS_URL", redis.as_str()),
             ("FOLLOWERS_TABLE", named("followers").as_str()),
             ("LIVE_TABLE", named("live").as_str()),
             ("NOTICES_TABLE", named("notices").as_str()),
-            ("FAN_OUT_PAGES_STREAM", named("fan-out-pages").as_str()),
+            ("HANDOVERS_TABLE", named("handovers").as_str()),
             // All of them are served by one invocation.
             ("FAN_OUT_PAGE_SIZE", "1000000"),
             ("TIMELINE_TTL_DAYS", "1"),
             ("TIMELINE_CAP", "800"),
         ]);
-        let roost = Roost::new(config, Aws::from(sdk.load().await)).expect("a Redis URL");
+        let roost = Roost::new(config, Aws::from(sdk)).expect("a Redis URL");
         let listeners = Listeners::new(&roost).expect("a configuration");
         listeners.complete().await.expect("a Redis");
         Self {
@@ -208,9 +205,4 @@ impl Bench {
         let last = self.users.last().copied();
         FollowerRange::up_to(last.unwrap_or(self.author))
     }
-}
-
-fn port_of(url: &str) -> u16 {
-    let port = url.rsplit(':').next().and_then(|port| port.parse().ok());
-    port.expect("a URL with a port")
 }

@@ -8,7 +8,9 @@
 //! - [`post`]: what a POST pays for delivering a small author's tweet.
 //! - [`fan_out`]: deliveries with followers read from the tables, with and without asking who is connected.
 //! - [`reach`]: a tweet to all of up to a million followers through the local cloud, and a small author beside it.
-//! - [`page`]: a warm home page against a round trip to Redis; its round trips, bytes and kinds.
+//! - [`flips`]: an author with many followers becomes a celebrity, and normal again.
+//! - [`page`]: a warm home page against a round trip to Redis; its round trips, bytes and kinds. With [`crowd`]: many readers
+//!   of the same celebrities.
 //! - [`burst`]: the page of somebody whose list a burst has filled.
 //! - [`start`]: time, memory and size of the functions at start, against an empty Lambda.
 //! - [`memory`]: what Redis holds for an entry, a reader, a celebrity and a tweet.
@@ -18,14 +20,16 @@
 //! | variable | default | meaning |
 //! |---|---|---|
 //! | `ONLY` | everything | names of the parts to measure, with commas between them |
-//! | `REACH` | 1000000 | followers of the largest author of [`reach`] |
+//! | `REACH` | 1000000 | followers of the largest author of [`reach`], and at most so many of [`flips`] |
 //! | `BENCH_OUT` | empty | a folder for `BENCHMARKS.md`, its pictures and `bench.json`; only if everything is measured |
 //! | `GRAPH` | a graph that is made up | an edge list for `mix`: two names a line, who follow each other |
 //! | `BENCH_PYTHON` | `.venv/instead/bin/python` | a Python with redis-py, for `instead` |
 
 mod burst;
 mod cores;
+mod crowd;
 mod fan_out;
+mod flips;
 mod graph;
 mod instead;
 mod memory;
@@ -55,7 +59,7 @@ use tokio::runtime::{Builder, Runtime};
 type Measure = fn() -> Vec<Row>;
 
 /// The parts by name, in the order in which they are measured.
-const PARTS: [(&str, Measure); 10] = [
+const PARTS: [(&str, Measure); 11] = [
     ("push", push::measure),
     ("fanout", fan_out::measure),
     ("post", post::measure),
@@ -66,6 +70,7 @@ const PARTS: [(&str, Measure); 10] = [
     ("instead", instead::measure),
     ("mix", mix::measure),
     ("reach", reach::measure),
+    ("flips", flips::measure),
 ];
 
 /// What a function runs on: one thread.

@@ -18,12 +18,13 @@ use shared::flows::presence::Visits;
 use shared::stores::rate_limits::Kind;
 use shared::stores::{Identities, RateLimits};
 
+use crate::crowd;
 use crate::one_thread;
 use crate::replay::{Recording, Wire};
 use crate::report::{Goal, Pair, Row, Unit};
 use crate::stack::{CELEBRITIES, FOLLOWED, Reader, Stack, made};
 
-const PART: &str = "page";
+pub(crate) const PART: &str = "page";
 /// Measurements in turn, as so many groups. A ratio is made of the medians of a group.
 const GROUPS: usize = 40;
 const GROUP: usize = 50;
@@ -47,6 +48,7 @@ pub(crate) fn measure() -> Vec<Row> {
         rows.extend(handler.other_pages(&stack).await);
         rows.extend(handler.hydration(&stack).await);
         rows.push(invocations(&stack, &reader));
+        rows.extend(crowd::rows(&stack, &reader).await);
         rows
     })
 }
@@ -103,10 +105,20 @@ impl Handler {
         self.answer_with(&self.home, read).await
     }
 
+    /// How long it takes a sandbox that remembers celebrities.
+    pub(crate) async fn time(&self, read: Read<'_>) -> Duration {
+        self.time_with(&self.home, read).await
+    }
+
     /// How long it takes a sandbox that remembers no celebrity.
     pub(crate) async fn time_afresh(&self, read: Read<'_>) -> Duration {
         let home = made(&self.roost, HomeTimelines::new);
-        time(self.answer_with(&home, read)).await
+        self.time_with(&home, read).await
+    }
+
+    /// How long it takes a sandbox that remembers what this one does.
+    pub(crate) async fn time_with(&self, home: &HomeTimelines, read: Read<'_>) -> Duration {
+        time(self.answer_with(home, read)).await
     }
 
     async fn answer_with(&self, home: &HomeTimelines, read: Read<'_>) -> String {
@@ -168,7 +180,7 @@ impl Handler {
                 group[0].push(wire.round_trip());
                 group[1].push(wire.replay(&recording));
                 group[2].push(self.time_afresh(Read::Latest).await);
-                group[3].push(time(self.answer(Read::Latest)).await);
+                group[3].push(self.time(Read::Latest).await);
             }
             for (all, group) in measured.iter_mut().zip(group) {
                 all.push(group);
@@ -285,8 +297,8 @@ impl Handler {
         let mut pairs = Vec::new();
         for _ in 0..COLD_PAGES {
             stack.cache.ask::<usize>(&words).await;
-            let ours = time(self.answer(Read::Latest)).await;
-            let limit = time(self.answer(Read::Latest)).await;
+            let ours = self.time(Read::Latest).await;
+            let limit = self.time(Read::Latest).await;
             pairs.push(Pair { ours, limit });
         }
         let what = "home page whose tweets and authors are not cached";

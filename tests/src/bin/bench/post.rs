@@ -12,8 +12,10 @@ use crate::one_thread;
 use crate::push::users;
 use crate::report::{Goal, Pair, Row, Unit};
 
-/// What many have, and what may be delivered at once by default.
-const FOLLOWERS: [u64; 2] = [100, 1_000];
+/// What may be delivered at once by default.
+const BY_DEFAULT: u64 = 1_000;
+/// What many have, and the default.
+const FOLLOWERS: [u64; 2] = [100, BY_DEFAULT];
 const PAIRS: usize = 40;
 /// How long the stream may take before the benchmark gives up.
 const LIMIT: Duration = Duration::from_secs(10);

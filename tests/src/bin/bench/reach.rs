@@ -26,11 +26,16 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// How far ids are apart that were given one year apart.
 const YEAR: u64 = (365 * 24 * 3_600_000) << 22;
 
-pub(crate) fn measure() -> Vec<Row> {
+/// Followers of the largest author.
+pub(crate) fn largest() -> usize {
     let largest = env::var("REACH").ok().filter(|text| !text.is_empty());
-    let largest = largest.map_or(LARGEST, |text| {
+    largest.map_or(LARGEST, |text| {
         text.parse().expect("REACH is a number of followers")
-    });
+    })
+}
+
+pub(crate) fn measure() -> Vec<Row> {
+    let largest = largest();
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -99,7 +104,7 @@ async fn polled(largest: usize, woken: Duration) -> Row {
 }
 
 /// Ids of people who signed up evenly over a year.
-fn spread(count: usize) -> Vec<u64> {
+pub(crate) fn spread(count: usize) -> Vec<u64> {
     let step = YEAR / count as u64;
     (1..=count as u64).map(|n| YEAR + n * step).collect()
 }
@@ -158,14 +163,14 @@ impl Reach {
     }
 }
 
-struct Bench {
-    cloud: LocalCloud,
-    tables: Tables,
+pub(crate) struct Bench {
+    pub(crate) cloud: LocalCloud,
+    pub(crate) tables: Tables,
     cache: Cache,
 }
 
 impl Bench {
-    async fn start(polling: &str) -> Self {
+    pub(crate) async fn start(polling: &str) -> Self {
         let cloud = LocalCloud::start(&[
             ("ROOST_LAMBDA_POLLING", polling),
             ("CELEBRITY_THRESHOLD", "1000000000"),
@@ -189,15 +194,20 @@ impl Bench {
 
     /// An author with these followers.
     async fn author(&self, followers: &[u64]) -> User {
-        let started = Instant::now();
         let author = self.cloud.client().sign_up("author").await;
+        self.follow(&author, followers).await;
+        author
+    }
+
+    /// Makes all of these follow the author.
+    pub(crate) async fn follow(&self, author: &User, followers: &[u64]) {
+        let started = Instant::now();
         self.tables.load_followers(author.id, followers).await;
         let count = followers.len().to_string();
         let key = keys::user_counts(author.id);
         let set = ["HSET", key.as_str(), "follower_count", count.as_str()];
         self.cache.ask::<i64>(&set).await;
-        println!("reach: {count} followers made in {:.0?}", started.elapsed());
-        author
+        println!("  {count} followers made in {:.0?}", started.elapsed());
     }
 
     /// The middle one of some tweets of this author, one after the other. They have to reach everybody.

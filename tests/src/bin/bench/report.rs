@@ -300,8 +300,8 @@ impl Unit {
         match self {
             Self::Rate if value >= 10_000.0 => format!("{:.0} K/s", value / 1e3),
             Self::Rate => format!("{value:.0}/s"),
-            Self::Time if value < 1e-3 => format!("{:.0} µs", value * 1e6),
-            Self::Time if value < 1.0 => format!("{:.1} ms", value * 1e3),
+            Self::Time if value.abs() < 1e-3 => format!("{:.0} µs", value * 1e6),
+            Self::Time if value.abs() < 1.0 => format!("{:.1} ms", value * 1e3),
             Self::Time => format!("{value:.2} s"),
             Self::Bytes if value >= 1e6 => format!("{:.1} MB", value / 1e6),
             Self::Bytes if value >= 1e4 => format!("{:.1} KB", value / 1e3),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::config::Credentials;
-use roost_tests::{Cache, DynamoProxy, Function, LocalCloud, RedisProxy, TABLES, Tables, events};
+use roost_tests::{Cache, DynamoProxy, Function, LocalCloud, RedisProxy, TABLES, Tables};
 use shared::domain::{TweetId, UserId};
 use shared::flows::rebuild::Rebuilds;
 use shared::platform::aws::Aws;
@@ -16,6 +16,9 @@ use shared::platform::now_millis;
 use shared::stores::Hidden;
 use shared::{Result, Roost};
 use tokio::time::Instant;
+
+/// Variables by their names.
+type Variables = BTreeMap<String, String>;
 
 const STACK: &str = "bench";
 /// The variable by which functions find the tables of a local cloud.
@@ -37,7 +40,7 @@ const LIST_LIMIT: Duration = Duration::from_secs(60);
 pub(crate) struct Stack {
     pub(crate) tables: Tables,
     pub(crate) cache: Cache,
-    pub(crate) environment: BTreeMap<String, String>,
+    pub(crate) environment: Variables,
     sdk: SdkConfig,
     _cloud: LocalCloud,
 }
@@ -47,6 +50,7 @@ pub(crate) struct Reader {
     pub(crate) me: UserId,
     pub(crate) subject: String,
     pub(crate) authors: Vec<UserId>,
+    celebrities: Vec<UserId>,
 }
 
 impl Stack {
@@ -55,24 +59,18 @@ impl Stack {
         let client = cloud.client();
         let tables = client.tables().await.expect("tables");
         let tables = tables.without_streams(STACK).await;
-        let fills = format!("{STACK}-timeline-fills");
-        events::stream_without_consumers(client.target(), &fills).await;
         let mut environment = cloud.environment();
         for table in TABLES {
             let variable = format!("{}_TABLE", table.to_uppercase());
             environment.insert(variable, format!("{STACK}-{table}"));
         }
-        environment.insert("TIMELINE_FILLS_STREAM".to_owned(), fills);
         // The cloud makes no lists in advance, but pages do what they do where lists are made in advance.
         environment.insert("WARMING_RATE".to_owned(), "100".to_owned());
-        let sdk = aws_config::defaults(BehaviorVersion::latest())
-            .region(Region::new("us-east-1"))
-            .credentials_provider(Credentials::new("local", "local", None, None, "bench"));
         Self {
             tables,
             cache: client.cache().await.expect("a Redis"),
             environment,
-            sdk: sdk.load().await,
+            sdk: sdk().await,
             _cloud: cloud,
         }
     }
@@ -82,9 +80,7 @@ impl Stack {
     }
 
     pub(crate) fn redis_port(&self) -> u16 {
-        let port = self.redis_url().trim_end_matches('/').rsplit(':').next();
-        port.and_then(|port| port.parse().ok())
-            .expect("a URL with a port")
+        port_of(self.redis_url())
     }
 
     /// Stands before Redis and writes down what is asked.
@@ -103,9 +99,7 @@ impl Stack {
         for (name, value) in changed {
             variables.insert((*name).to_owned(), (*value).to_owned());
         }
-        let sdk = self.sdk.to_builder().endpoint_url(&variables[DYNAMODB]);
-        let config = variables.into_iter().collect();
-        Roost::new(config, Aws::from(sdk.build())).expect("a Redis URL")
+        roost(&self.sdk, variables)
     }
 
     /// The binary of a function, built as this one is.
@@ -114,21 +108,12 @@ impl Stack {
     }
 
     pub(crate) async fn reader(&self) -> Reader {
-        let someone = |_| UserId::new(fastrand::u64(1..1 << 62));
-        let people: Vec<UserId> = (0..=FOLLOWED + CELEBRITIES).map(someone).collect();
-        let me = people[0];
-        let (authors, celebrities) = people[1..].split_at(FOLLOWED);
-        let ids = |people: &[UserId]| people.iter().map(|it| it.get()).collect::<Vec<u64>>();
-        self.tables.add_profiles(&ids(&people)).await;
-        self.tables
-            .add_following(me.get(), &ids(&people[1..]))
-            .await;
+        let people: Vec<UserId> = (0..FOLLOWED + CELEBRITIES).map(|_| someone()).collect();
+        let (authors, celebrities) = people.split_at(FOLLOWED);
+        self.tables.add_profiles(&numbers(&people)).await;
         for celebrity in celebrities {
             self.tables.make_celebrity(celebrity.get()).await;
         }
-        let subject = format!("bench|{me}");
-        let subjects = [(subject.clone(), me.get())];
-        self.tables.add_subjects(&subjects).await;
         let newest = now_millis() - AGE_MS;
         let tweet = |author: UserId, n: usize, every: u64| {
             // No two authors make the same id.
@@ -142,6 +127,23 @@ impl Stack {
             .flat_map(|it| (0..PULLED_EACH).map(move |n| tweet(*it, n, PULLED_EVERY_MS)));
         let tweets: Vec<(u64, u64)> = pushed.chain(pulled).collect();
         self.tables.add_tweets(&tweets).await;
+        self.follower_of(authors, celebrities).await
+    }
+
+    /// Somebody else who follows the same people.
+    pub(crate) async fn reader_beside(&self, reader: &Reader) -> Reader {
+        let (authors, celebrities) = (&reader.authors, &reader.celebrities);
+        self.follower_of(authors, celebrities).await
+    }
+
+    async fn follower_of(&self, authors: &[UserId], celebrities: &[UserId]) -> Reader {
+        let me = someone();
+        self.tables.add_profiles(&[me.get()]).await;
+        let followed = numbers(&[authors, celebrities].concat());
+        self.tables.add_following(me.get(), &followed).await;
+        let subject = format!("bench|{me}");
+        let subjects = [(subject.clone(), me.get())];
+        self.tables.add_subjects(&subjects).await;
         let roost = self.roost(&[]);
         // Nobody was unfollowed lately. A reader who does not know that asks the tables with every page for five minutes.
         let begun = made(&roost, Hidden::new).begin_doubt(me, false).await;
@@ -153,8 +155,38 @@ impl Stack {
             me,
             subject,
             authors: authors.to_vec(),
+            celebrities: celebrities.to_vec(),
         }
     }
+}
+
+fn someone() -> UserId {
+    UserId::new(fastrand::u64(1..1 << 62))
+}
+
+fn numbers(people: &[UserId]) -> Vec<u64> {
+    people.iter().map(|it| it.get()).collect()
+}
+
+/// What reaches a local cloud, but for the addresses.
+pub(crate) async fn sdk() -> SdkConfig {
+    let sdk = aws_config::defaults(BehaviorVersion::latest())
+        .region(Region::new("us-east-1"))
+        .credentials_provider(Credentials::new("local", "local", None, None, "bench"));
+    sdk.load().await
+}
+
+/// What a function would start with in this environment.
+pub(crate) fn roost(sdk: &SdkConfig, environment: Variables) -> Roost {
+    let sdk = sdk.to_builder().endpoint_url(&environment[DYNAMODB]);
+    let config = environment.into_iter().collect();
+    Roost::new(config, Aws::from(sdk.build())).expect("a Redis URL")
+}
+
+pub(crate) fn port_of(url: &str) -> u16 {
+    let port = url.trim_end_matches('/').rsplit(':').next();
+    port.and_then(|port| port.parse().ok())
+        .expect("a URL with a port")
 }
 
 /// A store or a flow.

@@ -82,7 +82,7 @@ impl Measured {
         add("DynamoDB", table_gb * kept);
         let shards = shards(&counts);
         add("Kinesis", shards * HOURS * prices.of("shard_hour"));
-        add("alarms, endpoint, key, watch", fixed(prices));
+        add("alarms, key, watch", fixed(prices));
         bill
     }
 
@@ -262,9 +262,12 @@ pub(crate) fn shards(month: &Counts) -> f64 {
         let second = records / (DAYS * 86_400.0) * PEAK;
         (second / SHARD_RECORDS).ceil().max(1.0)
     });
-    let unused = in_template("Type: AWS::Kinesis::Stream\n") - month.each("records").count() as f64;
+    let unused = in_template(STREAM) - month.each("records").count() as f64;
     streams.sum::<f64>() + unused.max(0.0)
 }
+
+/// A stream that is there by default: one that is not has a condition behind its type.
+const STREAM: &str = "Type: AWS::Kinesis::Stream\n    Properties";
 
 fn in_template(what: &str) -> f64 {
     let template = include_str!("../../../../template.yaml");
@@ -279,8 +282,7 @@ pub(crate) fn fixed(prices: &Prices) -> f64 {
 /// The idle deployment, with the template's defaults.
 pub(crate) fn idle(prices: &Prices) -> Vec<(&'static str, f64)> {
     let alarms = in_template("Type: AWS::CloudWatch::Alarm");
-    let streams = in_template("Type: AWS::Kinesis::Stream\n");
-    let endpoints = in_template("VpcEndpointType: Interface");
+    let streams = in_template(STREAM);
     // `watch-cache` has 128 MB and runs for 58 seconds of every minute.
     let watch = 0.125 * 58.0 / 60.0 * HOURS * 3_600.0;
     vec![
@@ -289,10 +291,6 @@ pub(crate) fn idle(prices: &Prices) -> Vec<(&'static str, f64)> {
             streams * HOURS * prices.of("shard_hour"),
         ),
         ("cache, at least 0.1 GB", 0.1 * prices.cache_gb_month()),
-        (
-            "interface endpoint in two zones",
-            endpoints * 2.0 * HOURS * prices.of("endpoint_hour"),
-        ),
         ("alarms", alarms * prices.of("alarm")),
         ("key and secret", prices.of("key") + prices.of("secret")),
         (

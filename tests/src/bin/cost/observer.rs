@@ -45,6 +45,12 @@ struct Heard {
     missed: u64,
 }
 
+impl Heard {
+    fn begin(&mut self) {
+        (self.counts, self.missed) = (Counts::default(), 0);
+    }
+}
+
 /// What Redis, the kernel and the log say at one moment.
 struct Moment {
     cache: Counts,
@@ -87,7 +93,8 @@ impl Observer {
         self.settle().await;
         let before = self.moment().await;
         self.meter.take();
-        self.lock().counts = Counts::default();
+        // What was lost before, while everything was prepared, is not missing from what follows.
+        self.lock().begin();
         let mut counts = Counts::default();
         for number in 0..times {
             let started = Instant::now();

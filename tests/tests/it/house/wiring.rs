@@ -60,7 +60,6 @@ fn every_consumer_has_its_alarms_and_its_lines_on_the_dashboard() {
         for (kind, watched) in [
             ("Behind", format!("!Ref {name}Function }}")),
             ("Fails", format!("!Ref {name}Function }}")),
-            ("GivesUp", format!("!Ref {name}FunctionRecords }}")),
             ("Loses", format!("!Ref {name}Function }}")),
         ] {
             let alarm = resources.get(&format!("{name}{kind}"));
@@ -73,10 +72,6 @@ fn every_consumer_has_its_alarms_and_its_lines_on_the_dashboard() {
                 format!(r#"FunctionName", "${{{name}Function}}"#),
             ),
             ("Errors", format!(r#"FunctionName", "${{{name}Function}}"#)),
-            (
-                "OnFailureDestinationDeliveredEventCount",
-                format!(r#"EventSourceMappingUUID", "${{{name}FunctionRecords}}"#),
-            ),
         ] {
             let line = format!(r#""{metric}", "{whose}""#);
             assert!(
@@ -85,11 +80,40 @@ fn every_consumer_has_its_alarms_and_its_lines_on_the_dashboard() {
             );
         }
         let function = &resources[&format!("{name}Function")];
-        assert!(
-            function.contains("<<: *records"),
-            "{name} does not read as all consumers do: retries, failed batches"
-        );
+        for event in event_sources(function) {
+            let mapping = format!("{name}Function{event}");
+            let watches = |alarm: &str| {
+                alarm.contains("<<: *gives-up") && alarm.contains(&format!("!Ref {mapping} }}"))
+            };
+            assert!(
+                resources.values().any(|resource| watches(resource)),
+                "no alarm goes off if {mapping} gives up"
+            );
+            let line = format!(
+                r#""OnFailureDestinationDeliveredEventCount", "EventSourceMappingUUID", "${{{mapping}}}""#
+            );
+            assert!(
+                dashboard.contains(&line),
+                "{mapping} is not on the dashboard: {line}"
+            );
+            assert!(
+                function.matches("*records").count() == event_sources(function).len(),
+                "{name} does not read as all consumers do: retries, failed batches"
+            );
+        }
     }
+}
+
+/// The names of the events by which a function reads streams.
+fn event_sources(function: &str) -> Vec<&str> {
+    let lines: Vec<&str> = function.lines().collect();
+    let named = lines.windows(2).filter(|two| {
+        let kind = two[1].trim();
+        kind == "Type: Kinesis" || kind == "Type: DynamoDB"
+    });
+    named
+        .map(|two| two[0].trim().trim_end_matches(':'))
+        .collect()
 }
 
 #[test]

@@ -294,6 +294,45 @@ async fn a_backfill_reaches_no_deeper_than_a_trimmed_list() {
 }
 
 #[tokio::test]
+async fn many_lists_are_backfilled_each_as_deep_as_it_reaches() {
+    let Some(stores) = Stores::of_shared().await else {
+        return;
+    };
+    let added = tweets_of(someone(), 300, 60_500);
+    let missing = someone();
+    let (mut users, mut expected) = (vec![missing], vec![vec![]]);
+    // More than one pipeline's worth. One that was cut has room for nothing, and others for a part or for all.
+    for minutes in [0, 1, 50, 100, 299, 300, 301, 400, 2, 3, 4, 5] {
+        for bottom in [true, false] {
+            let user = someone();
+            let there = tweets_of(someone(), minutes, 60_000);
+            if there.is_empty() && !bottom {
+                continue;
+            }
+            stores.given_list(user, &there, bottom).await;
+            let deepest = there.last().filter(|_| !bottom);
+            let fits = |it: &&Entry| deepest.is_none_or(|deepest| it.tweet > deepest.tweet);
+            let fitting: Vec<Entry> = added.iter().filter(fits).copied().collect();
+            let mut list = sorted(&[&there, &fitting]);
+            list.push(
+                deepest
+                    .map_or(ListEnd::Bottom, |_| ListEnd::of(&there, false))
+                    .to_entry(),
+            );
+            users.push(user);
+            expected.push(list);
+        }
+    }
+
+    let backfilled = stores.timelines().backfill_each(&users, &added).await;
+
+    backfilled.expect("a backfill");
+    for (user, expected) in users.iter().zip(&expected) {
+        assert_same(&stores.list(*user).await, expected);
+    }
+}
+
+#[tokio::test]
 async fn a_missing_list_is_not_created_by_a_backfill() {
     let Some(stores) = Stores::of_shared().await else {
         return;
