@@ -114,23 +114,22 @@ impl FeedReader {
             tracing::warn!(error = error.chain(), "feeds are read from the table");
             vec![None; from.len()]
         });
-        let reads: Vec<_> = from
-            .iter()
-            .zip(cached)
-            .map(|(&(author, below), cached)| async move {
-                match cached {
-                    Some(source) => (author, Ok(source.by(Origin::Pulled))),
-                    None => {
-                        let read = in_time(deadline, self.read_table(author, below, count)).await;
-                        (author, read)
-                    }
+        let (mut sources, mut missing) = (HashMap::new(), Vec::new());
+        for (&(author, below), cached) in from.iter().zip(cached) {
+            match cached {
+                Some(source) => {
+                    sources.insert(author, Ok(source.by(Origin::Pulled)));
                 }
-            })
-            .collect();
-        stream::iter(reads)
-            .buffer_unordered(CONCURRENCY)
-            .collect()
-            .await
+                None => missing.push((author, below)),
+            }
+        }
+        let reads = missing.into_iter().map(|(author, below)| async move {
+            let read = self.read_table(author, below, count);
+            (author, in_time(deadline, read).await)
+        });
+        let reads = stream::iter(reads).buffer_unordered(CONCURRENCY);
+        sources.extend(reads.collect::<Vec<_>>().await);
+        sources
     }
 
     /// What Redis does not have: a feed that is missing, which is filled on the way, or what lies below all it keeps.

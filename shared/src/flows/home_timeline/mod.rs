@@ -54,8 +54,9 @@ use crate::stores::{
 };
 
 /// Entries read beyond a page's size, so that the page and the neighbours of its last repost usually lie above the
-/// window's floor.
-const LOOK_AHEAD: usize = 80 + NEIGHBOURS;
+/// window's floor. Beside the neighbours, that is room for what is not shown and for what came in the window's last ten
+/// seconds. If that is more, a page reads the whole list.
+const LOOK_AHEAD: usize = 20 + NEIGHBOURS;
 
 /// How long candidates for a page are looked for. What is not there by then is left out.
 const BUDGET: Duration = Duration::from_secs(5);
