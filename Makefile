@@ -149,10 +149,16 @@ check-template: $(TOOLS)
 	@$(VENV)/bin/python tests/verify/translated.py
 	@$(VENV)/bin/python tests/verify/guided.py
 
-build: $(TOOLS) ## Build every function for AWS (ARCH=x86_64 or arm64)
+build: $(TOOLS) ## Build every function for AWS (ARCH=x86_64 or arm64; LTO=fat for smaller ones, which takes much longer)
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cargo lambda build --release --workspace --exclude roost-local --exclude roost-tests \
 	  --output-format zip $(if $(filter arm64,$(ARCH)),--arm64,$(if $(filter x86_64,$(ARCH)),--x86-64))
 	@cd target/lambda && for zip in */bootstrap.zip; do echo "$$(du -k "$$zip" | cut -f1) KiB  $${zip%/*}"; done
+
+# Smaller functions (home-timeline: 3.6 instead of 5.0 MB, zipped), and minutes of building for each of them.
+ifdef LTO
+build deploy: export CARGO_PROFILE_RELEASE_LTO := $(LTO)
+build deploy: export CARGO_PROFILE_RELEASE_CODEGEN_UNITS := 1
+endif
 
 # The processor to build for is the one that was answered at the first deployment. All functions are built at once, with the
 # options that SAM gives to cargo; SAM by itself would build one after the other, and now finds each of them made.

