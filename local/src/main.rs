@@ -31,6 +31,10 @@ use std::process::ExitCode;
 use crate::config::Config;
 use crate::error::StartError;
 
+/// The tables and streams allocate for every item. They share the machine with all functions, so tests wait for them.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use aws_config::environment::EnvironmentVariableCredentialsProvider;
 use aws_config::timeout::TimeoutConfig;
-use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_config::{AppName, BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::config::{HttpClient, SharedCredentialsProvider, SharedHttpClient};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use aws_smithy_runtime_api::client::http::http_client_fn;
@@ -37,12 +37,13 @@ impl Aws {
             .operation_timeout(Duration::from_secs(8))
             .build();
         let credentials = EnvironmentVariableCredentialsProvider::new();
-        let config = SdkConfig::builder()
+        let mut config = SdkConfig::builder()
             .behavior_version(BehaviorVersion::latest())
             .region(env::var("AWS_REGION").ok().map(Region::new))
             .credentials_provider(SharedCredentialsProvider::new(credentials))
             .http_client(http_client())
             .timeout_config(timeouts);
+        config.set_app_name(app_name());
         Self {
             dynamodb_url: url_of("DYNAMODB"),
             kinesis_url: url_of("KINESIS"),
@@ -97,6 +98,12 @@ impl From<SdkConfig> for Aws {
 fn url_of(service: &str) -> Option<String> {
     let of_service = env::var(format!("AWS_ENDPOINT_URL_{service}"));
     of_service.or_else(|_| env::var("AWS_ENDPOINT_URL")).ok()
+}
+
+/// What requests say of their sender. The SDK reads it only where it searches for its configuration itself.
+fn app_name() -> Option<AppName> {
+    let name = env::var("AWS_SDK_UA_APP_ID").ok()?;
+    AppName::new(name).ok()
 }
 
 fn http_client() -> SharedHttpClient {

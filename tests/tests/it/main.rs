@@ -30,6 +30,7 @@ mod live;
 mod logs;
 mod long_walk;
 mod lost_answers;
+mod metering;
 mod mutes;
 mod old_streams;
 mod polling;

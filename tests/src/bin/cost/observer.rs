@@ -160,7 +160,10 @@ impl Observer {
     fn metered(&self) -> Counts {
         let metered = self.meter.take();
         let mut counts = Counts::default();
-        let is_caused = |function: &str| !SCHEDULED.contains(&function);
+        let is_caused = |function: &str| {
+            assert_ne!(function, "unknown", "a function asked without its name");
+            !SCHEDULED.contains(&function)
+        };
         for ((function, table), used) in &metered.tables {
             if is_caused(function) {
                 counts.add(format!("reads:{table}"), used.reads);
