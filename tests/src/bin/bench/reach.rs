@@ -268,20 +268,22 @@ impl Bench {
         let few = &followers[..SMALL_AUTHOR];
         let small = self.author(few).await;
         self.small_post(&small).await;
-        let mut alone = Vec::new();
+        let (mut alone, mut read_alone) = (Vec::new(), Vec::new());
         for _ in 0..SMALL_TWEETS {
             alone.push(self.small_post(&small).await);
+            read_alone.push(self.read_one(&small).await);
         }
-        let mut beside = Vec::new();
+        let (mut beside, mut read_beside) = (Vec::new(), Vec::new());
         while beside.len() < SMALL_TWEETS {
             let large = star.post("to all of you").await.id;
             while self.receipt(large, followers.len()).await.is_none() {
                 beside.push(self.small_post(&small).await);
+                read_beside.push(self.read_one(&small).await);
             }
         }
-        let rows = [("p50", 0.5, Goal::Told), ("p99", 0.99, Goal::AtMost(3.0))];
-        let rows = rows.map(|(name, part, goal)| {
-            let size = followers.len();
+        let parts = [("p50", 0.5, Goal::Told), ("p99", 0.99, Goal::AtMost(3.0))];
+        let size = followers.len();
+        let delivered = parts.map(|(name, part, goal)| {
             Row::beside(
                 PART,
                 format!(
@@ -294,7 +296,25 @@ impl Bench {
                 goal,
             )
         });
-        rows.into()
+        // A POST asks the local tables several times. They answer one request after the other, whoever asks.
+        let read = parts.map(|(name, part, _)| {
+            Row::beside(
+                PART,
+                format!("one item of the local tables beside a fan-out to {size}, {name}"),
+                Unit::Time,
+                percentile(&mut read_beside, part),
+                (format!("alone, {name}"), percentile(&mut read_alone, part)),
+                Goal::Told,
+            )
+        });
+        delivered.into_iter().chain(read).collect()
+    }
+
+    /// How long the tables take for one item, in seconds.
+    async fn read_one(&self, of: &User) -> f64 {
+        let started = Instant::now();
+        self.tables.counts_of(of.id).await;
+        started.elapsed().as_secs_f64()
     }
 
     /// From the POST until all followers have the tweet, in seconds.
