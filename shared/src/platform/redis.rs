@@ -3,26 +3,32 @@
 //! It is opened on first use and reopened after a failure (see [`node`]). [`Redis::run`] is one round trip, however
 //! many commands it carries; in a cluster, one to each shard, all at once (see [`cluster`]). A Redis that does not
 //! answer is not asked again for a moment (see [`breaker`]). Its clock is the one that all sandboxes share (see [`clock`]).
+//!
+//! Commands and values are those of the redis crate. The connection ([`connection`]) is our own: the crate's takes an
+//! allocation or more for each command and a general parser for each answer, and a fan-out has thousands of both.
 
+mod batch;
 mod breaker;
 mod clock;
 mod cluster;
+mod connection;
 mod node;
 mod renewable;
+mod resp;
+mod server;
 mod slot;
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use redis::{
-    Client, Cmd, FromRedisValue, IntoConnectionInfo, Pipeline, RedisResult, ServerErrorKind,
-    TlsCertificates, Value, cmd, from_redis_value,
-};
+use redis::{Cmd, FromRedisValue, RedisResult, ServerErrorKind, Value, cmd, from_redis_value};
 
+pub(crate) use self::batch::Batch;
 use self::breaker::Breaker;
 use self::clock::Clock;
 use self::cluster::Cluster;
-use self::node::Node;
+use self::node::{Node, Question};
+use self::server::Server;
 use super::config::Config;
 use crate::{Error, Result};
 
@@ -40,17 +46,17 @@ enum Deployment {
 
 impl Redis {
     pub fn new(config: &Config) -> Result<Self> {
-        let client = client(config.redis_url()?, config.redis_ca_cert()?)?;
+        let server = Server::new(config.redis_url()?, config.redis_ca_cert()?)?;
         Ok(if config.redis_cluster()? {
-            Self::of(Deployment::Cluster(Cluster::new(client)))
+            Self::of(Deployment::Cluster(Cluster::new(server)))
         } else {
-            Self::of(Deployment::Single(Box::new(Node::new(client))))
+            Self::of(Deployment::Single(Box::new(Node::new(server))))
         })
     }
 
     /// A single server.
     pub fn connect(url: &str) -> Result<Self> {
-        let node = Node::new(client(url, None)?);
+        let node = Node::new(Server::new(url, None)?);
         Ok(Self::of(Deployment::Single(Box::new(node))))
     }
 
@@ -67,7 +73,23 @@ impl Redis {
         &self,
         commands: impl IntoIterator<Item = Cmd>,
     ) -> Result<Vec<T>> {
-        read_all(self.ask(None, commands.into_iter().collect()).await?)
+        let commands = commands.into_iter();
+        let mut batch = self.batch(commands.size_hint().0);
+        for command in commands {
+            batch.push(&command);
+        }
+        self.send(batch).await
+    }
+
+    /// Room for so many commands, to be sent together.
+    pub(crate) fn batch(&self, commands: usize) -> Batch {
+        let is_cluster = matches!(*self.deployment, Deployment::Cluster(_));
+        Batch::new(is_cluster, commands)
+    }
+
+    /// Like [`Self::run`].
+    pub(crate) async fn send<T: FromRedisValue>(&self, batch: Batch) -> Result<Vec<T>> {
+        read_all(self.ask(&[], batch).await?)
     }
 
     /// Runs one script for each of `calls` (keys, arguments) in one round trip.
@@ -81,22 +103,23 @@ impl Redis {
         calls: impl IntoIterator<Item = ScriptCall>,
     ) -> Result<Vec<T>> {
         let calls: Vec<_> = calls.into_iter().collect();
-        let load = cmd("SCRIPT").arg("LOAD").arg(script.text).take();
         let attempts = [
-            ("EVALSHA", script.sha.as_str(), None),
-            ("EVALSHA", script.sha.as_str(), Some(&load)),
-            ("EVAL", script.text, None),
+            ("EVALSHA", script.sha.as_str(), false),
+            ("EVALSHA", script.sha.as_str(), true),
+            ("EVAL", script.text, false),
         ];
         let mut answers = vec![Value::Nil; calls.len()];
         let mut open: Vec<usize> = (0..calls.len()).collect();
-        for (name, script, prelude) in attempts {
-            let commands = open.iter().map(|n| {
-                let (keys, arguments) = &calls[*n];
+        for (name, text, loads) in attempts {
+            let mut batch = self.batch(open.len());
+            for (keys, arguments) in open.iter().map(|n| &calls[*n]) {
                 let mut call = cmd(name);
-                call.arg(script).arg(keys.len()).arg(keys).arg(arguments);
-                call
-            });
-            let answered = self.ask(prelude, commands.collect()).await?;
+                call.arg(text).arg(keys.len()).arg(keys).arg(arguments);
+                batch.push(&call);
+            }
+            let load = loads.then(|| cmd("SCRIPT").arg("LOAD").arg(script.text).take());
+            let load = load.map_or_else(Vec::new, |load| load.get_packed_command());
+            let answered = self.ask(&load, batch).await?;
             for (n, answer) in open.iter().zip(answered) {
                 answers[*n] = answer;
             }
@@ -119,22 +142,22 @@ impl Redis {
         self.run_script::<Value>(script, calls).await.map(drop)
     }
 
-    async fn ask(&self, prelude: Option<&Cmd>, commands: Vec<Cmd>) -> Result<Vec<Value>> {
-        if commands.is_empty() {
+    /// `prelude` is a command that goes before the others and is not answered; empty if there is none.
+    async fn ask(&self, prelude: &[u8], batch: Batch) -> Result<Vec<Value>> {
+        if batch.is_empty() {
             return Ok(Vec::new());
         }
         match self.deployment.as_ref() {
-            Deployment::Cluster(cluster) => self.guard(cluster.ask(prelude, commands)).await,
+            Deployment::Cluster(cluster) => self.guard(cluster.ask(prelude, &batch)).await,
+            Deployment::Single(node) if prelude.is_empty() => {
+                self.guard(node.ask(batch.into())).await
+            }
             Deployment::Single(node) => {
-                let mut pipeline = Pipeline::with_capacity(commands.len() + 1);
-                pipeline.ignore_errors();
-                if let Some(prelude) = prelude {
-                    pipeline.add_command(prelude.clone()).ignore();
-                }
-                for command in commands {
-                    pipeline.add_command(command);
-                }
-                self.guard(node.ask(&pipeline)).await
+                let answers = batch.len() + 1;
+                let commands = [prelude, &batch.into_bytes()].concat().into();
+                let question = Question { commands, answers };
+                let mut answers = self.guard(node.ask(question)).await?;
+                Ok(answers.split_off(1))
             }
         }
     }
@@ -158,7 +181,9 @@ impl Redis {
     }
 
     pub(crate) async fn one<T: FromRedisValue>(&self, command: Cmd) -> Result<T> {
-        let mut answers = self.ask(None, vec![command]).await?;
+        let mut batch = self.batch(1);
+        batch.push(&command);
+        let mut answers = self.ask(&[], batch).await?;
         read(answers.pop().unwrap_or(Value::Nil))
     }
 
@@ -166,7 +191,7 @@ impl Redis {
     pub(crate) async fn server_of(&self, key: &str) -> Result<String> {
         match self.deployment.as_ref() {
             Deployment::Cluster(cluster) => self.guard(cluster.address_of(key)).await,
-            Deployment::Single(node) => Ok(node.address()),
+            Deployment::Single(node) => Ok(node.server().address()),
         }
     }
 
@@ -178,12 +203,15 @@ impl Redis {
         pattern: &str,
         count: usize,
     ) -> Result<(u64, Vec<String>)> {
-        let mut pipeline = Pipeline::new();
-        pipeline.cmd("SCAN").arg(cursor);
-        pipeline.arg("MATCH").arg(pattern).arg("COUNT").arg(count);
+        let mut scan = cmd("SCAN");
+        scan.arg(cursor).arg("MATCH").arg(pattern);
+        scan.arg("COUNT").arg(count);
+        let mut batch = Batch::new(false, 1);
+        batch.push(&scan);
+        let question = batch.into();
         let answers = match self.deployment.as_ref() {
-            Deployment::Cluster(cluster) => self.guard(cluster.ask_beside(beside, &pipeline)).await,
-            Deployment::Single(node) => self.guard(node.ask(&pipeline)).await,
+            Deployment::Cluster(cluster) => self.guard(cluster.ask_beside(beside, question)).await,
+            Deployment::Single(node) => self.guard(node.ask(question)).await,
         };
         read(answers?.pop().unwrap_or(Value::Nil))
     }
@@ -210,23 +238,6 @@ impl Script {
             sha: redis::Script::new(text).get_hash().to_owned(),
         }
     }
-}
-
-/// `ca_cert` is the authority that must have signed the server's certificate; `None` for the public ones.
-fn client(url: &str, ca_cert: Option<Vec<u8>>) -> Result<Client> {
-    let info = url
-        .into_connection_info()?
-        .set_tcp_settings(node::tcp_settings());
-    Ok(match ca_cert {
-        None => Client::open(info)?,
-        root_cert => {
-            let certificates = TlsCertificates {
-                client_tls: None,
-                root_cert,
-            };
-            Client::build_with_tls(info, certificates)?
-        }
-    })
 }
 
 fn read_all<T: FromRedisValue>(answers: Vec<Value>) -> Result<Vec<T>> {

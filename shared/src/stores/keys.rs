@@ -1,6 +1,8 @@
 //! Every Redis key. The braces are literal: they are the cluster's hash tag, so that all keys of one user share a
 //! shard and can be read in one pipeline.
 
+use std::fmt::Write as _;
+
 use crate::domain::{TweetId, UserId};
 
 /// Everything that is kept under a user's id.
@@ -39,7 +41,15 @@ pub(crate) fn of_tweet(tweet: TweetId) -> Vec<String> {
 pub(crate) const ALL_HOME_TIMELINES: &str = "home_timeline:*";
 
 pub(crate) fn home_timeline(user: UserId) -> String {
-    format!("home_timeline:{{{user}}}")
+    let mut key = String::new();
+    write_home_timeline(user, &mut key);
+    key
+}
+
+/// The same at the end of a text: a fan-out needs thousands of them, one after the other.
+pub(crate) fn write_home_timeline(user: UserId, into: &mut String) {
+    // Writing to a String does not fail.
+    let _ = write!(into, "home_timeline:{{{user}}}");
 }
 
 /// Authors who were unfollowed so lately that an entry of theirs may still be on its way to the user's list.

@@ -10,13 +10,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{join_all, select_ok};
-use redis::{
-    Client, Cmd, ConnectionAddr, ErrorKind, Pipeline, RedisError, RedisResult, ServerErrorKind,
-    Value, cmd, from_redis_value,
-};
+use redis::{ErrorKind, RedisError, RedisResult, ServerErrorKind, Value, from_redis_value};
 
-use super::node::Node;
+use super::batch::Batch;
+use super::node::{Node, Question};
 use super::renewable::{Lease, Renewable};
+use super::server::Server;
 use super::slot;
 
 /// How often a command is sent on before we give up: its slot may move, and move again.
@@ -52,8 +51,8 @@ enum Next {
 }
 
 impl Cluster {
-    pub(super) fn new(seed: Client) -> Self {
-        let address = seed.get_connection_info().addr().to_string();
+    pub(super) fn new(seed: Server) -> Self {
+        let address = seed.address();
         let seed = Arc::new(Node::new(seed));
         Self {
             nodes: Arc::new(Mutex::new(HashMap::from([(address, seed.clone())]))),
@@ -62,22 +61,11 @@ impl Cluster {
         }
     }
 
-    /// The answers in order. `prelude` runs on every node that is asked, before anything else, and is not answered.
-    pub(super) async fn ask(
-        &self,
-        prelude: Option<&Cmd>,
-        commands: Vec<Cmd>,
-    ) -> RedisResult<Vec<Value>> {
-        let mut answers: Vec<Value> = vec![Value::Nil; commands.len()];
-        let mut open: Vec<Open> = commands
-            .into_iter()
-            .enumerate()
-            .map(|(number, command)| Open {
-                number,
-                command,
-                ask_at: None,
-            })
-            .collect();
+    /// The answers in order. `prelude` is a command that runs on every node that is asked, before anything else, and is not
+    /// answered.
+    pub(super) async fn ask(&self, prelude: &[u8], batch: &Batch) -> RedisResult<Vec<Value>> {
+        let mut answers: Vec<Value> = vec![Value::Nil; batch.len()];
+        let mut open: Vec<Open> = (0..batch.len()).map(Open::first).collect();
         for _ in 0..MOST_ROUNDS {
             let lease = self.lease();
             let generation = lease.generation;
@@ -95,7 +83,7 @@ impl Cluster {
                     there = self.node(address);
                     &there
                 } else {
-                    let slot = slot::of(&command.command);
+                    let slot = batch.slot_of(command.number);
                     map.node(slot).unwrap_or(&self.seed)
                 };
                 let shard = match shards
@@ -105,16 +93,17 @@ impl Cluster {
                     Some(shard) => shard,
                     None => shards.push_mut(Shard::new(node.clone(), prelude)),
                 };
-                shard.add(command);
+                shard.add(&command, batch);
             }
             let mut waits = false;
-            for (shard, answered) in join_all(shards.into_iter().map(Shard::ask)).await {
+            for (places, answered) in join_all(shards.into_iter().map(Shard::ask)).await {
                 // A node that is gone may have been replaced: the next caller looks.
                 let answered = answered.inspect_err(|_| self.slots.forget(generation))?;
-                for (place, answer) in shard.places.iter().zip(answered) {
+                let answered = places.into_iter().zip(answered);
+                for (number, answer) in answered.filter_map(|(it, answer)| Some((it?, answer))) {
                     let ask_at = match next(&answer) {
                         Next::Keep => {
-                            answers[place.number] = answer;
+                            answers[number] = answer;
                             continue;
                         }
                         Next::LookUp => {
@@ -127,8 +116,8 @@ impl Cluster {
                             None
                         }
                     };
-                    open.extend(shard.again(*place, ask_at));
-                    answers[place.number] = answer;
+                    open.push(Open { number, ask_at });
+                    answers[number] = answer;
                 }
             }
             if open.is_empty() {
@@ -143,16 +132,16 @@ impl Cluster {
 
     /// The address of the node that has this key.
     pub(super) async fn address_of(&self, key: &str) -> RedisResult<String> {
-        Ok(self.node_beside(key).await?.address())
+        Ok(self.node_beside(key).await?.server().address())
     }
 
     /// Asks the node that has this key, whatever the commands are about.
     pub(super) async fn ask_beside(
         &self,
         key: &str,
-        commands: &Pipeline,
+        question: Question,
     ) -> RedisResult<Vec<Value>> {
-        self.node_beside(key).await?.ask(commands).await
+        self.node_beside(key).await?.ask(question).await
     }
 
     async fn node_beside(&self, key: &str) -> RedisResult<Arc<Node>> {
@@ -179,15 +168,10 @@ impl Cluster {
         };
         let asked = known.into_iter().map(|node| {
             async move {
-                let mut pipeline = Pipeline::new();
-                pipeline.add_command(cmd("CLUSTER").arg("SLOTS").take());
-                let answer = node.ask(&pipeline).await?.pop().unwrap_or(Value::Nil);
-                let (ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. }) =
-                    node.client().get_connection_info().addr()
-                else {
-                    return Err(unreadable());
-                };
-                self.slot_map(answer.extract_error()?, host)
+                let mut batch = Batch::new(false, 1);
+                batch.add([b"CLUSTER", b"SLOTS"]);
+                let answer = node.ask(batch.into()).await?.pop().unwrap_or(Value::Nil);
+                self.slot_map(answer.extract_error()?, &node.server().host)
             }
             .boxed()
         });
@@ -226,30 +210,10 @@ impl Cluster {
     /// The node at `host:port`. It is reached like the seed: with its user, its password and its TLS.
     fn node(&self, address: &str) -> Arc<Node> {
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(node) = nodes.get(address) {
-            return node.clone();
-        }
-        let (host, port) = address.rsplit_once(':').unwrap_or((address, ""));
-        let (host, port) = (host.to_owned(), port.parse().unwrap_or(6379));
-        let seed = self.seed.client().get_connection_info().clone();
-        let there = match seed.addr().clone() {
-            ConnectionAddr::TcpTls {
-                insecure,
-                tls_params,
-                ..
-            } => ConnectionAddr::TcpTls {
-                host,
-                port,
-                insecure,
-                tls_params,
-            },
-            _ => ConnectionAddr::Tcp(host, port),
-        };
-        // Opening a client connects nothing, and cannot fail on what was a client's already.
-        let node = Client::open(seed.set_addr(there))
-            .map_or_else(|_| self.seed.clone(), |client| Arc::new(Node::new(client)));
-        nodes.insert(address.to_owned(), node.clone());
-        node
+        let node = nodes
+            .entry(address.to_owned())
+            .or_insert_with(|| Arc::new(Node::new(self.seed.server().beside(address))));
+        Arc::clone(node)
     }
 }
 
@@ -267,64 +231,52 @@ impl SlotMap {
 struct Open {
     /// Which of all commands it is.
     number: usize,
-    command: Cmd,
     /// The address of the node that has its key already, while its slot is moving.
     ask_at: Option<String>,
+}
+
+impl Open {
+    const fn first(number: usize) -> Self {
+        Self {
+            number,
+            ask_at: None,
+        }
+    }
 }
 
 /// What one node is asked in one round.
 struct Shard {
     node: Arc<Node>,
-    pipeline: Pipeline,
-    places: Vec<Place>,
-}
-
-/// Where a command stands.
-#[derive(Clone, Copy)]
-struct Place {
-    /// Which of all commands it is.
-    number: usize,
-    in_pipeline: usize,
+    commands: Vec<u8>,
+    /// Which of all commands each one is; `None` if nobody wants its answer.
+    places: Vec<Option<usize>>,
 }
 
 impl Shard {
-    fn new(node: Arc<Node>, prelude: Option<&Cmd>) -> Self {
-        let mut pipeline = Pipeline::new();
-        pipeline.ignore_errors();
-        if let Some(prelude) = prelude {
-            pipeline.add_command(prelude.clone()).ignore();
-        }
+    fn new(node: Arc<Node>, prelude: &[u8]) -> Self {
         Self {
             node,
-            pipeline,
-            places: Vec::new(),
+            commands: prelude.to_vec(),
+            places: vec![None; usize::from(!prelude.is_empty())],
         }
     }
 
-    fn add(&mut self, open: Open) {
+    fn add(&mut self, open: &Open, batch: &Batch) {
         if open.ask_at.is_some() {
-            self.pipeline.cmd("ASKING").ignore();
+            self.commands.extend_from_slice(b"*1\r\n$6\r\nASKING\r\n");
+            self.places.push(None);
         }
-        self.places.push(Place {
-            number: open.number,
-            in_pipeline: self.pipeline.len(),
-        });
-        self.pipeline.add_command(open.command);
+        self.commands.extend_from_slice(batch.bytes_of(open.number));
+        self.places.push(Some(open.number));
     }
 
-    /// The command once more, for another node or a later time.
-    fn again(&self, place: Place, ask_at: Option<String>) -> Option<Open> {
-        let command = self.pipeline.cmd_iter().nth(place.in_pipeline)?.clone();
-        Some(Open {
-            number: place.number,
-            command,
-            ask_at,
-        })
-    }
-
-    async fn ask(self) -> (Self, RedisResult<Vec<Value>>) {
-        let answered = self.node.ask(&self.pipeline).await;
-        (self, answered)
+    async fn ask(self) -> (Vec<Option<usize>>, RedisResult<Vec<Value>>) {
+        let question = Question {
+            commands: self.commands.into(),
+            answers: self.places.len(),
+        };
+        let answered = self.node.ask(question).await;
+        (self.places, answered)
     }
 }
 

@@ -9,16 +9,16 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::FutureExt;
-use redis::aio::MultiplexedConnection;
-use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
-use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, Pipeline, RedisError, RedisResult, Value,
-};
+use redis::{RedisError, RedisResult, Value};
 use tokio::time::timeout;
 
 use super::super::Moment;
+use super::batch::Batch;
+use super::connection::Connection;
 use super::renewable::{Lease, Renewable};
+use super::server::Server;
 
 // A second together at the most, so that a reader can still answer from the tables in time.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(300);
@@ -31,58 +31,52 @@ const IDLE: Duration = Duration::from_secs(2);
 /// How long an idle connection may take to show that it lives. A hundred times what a healthy one takes.
 const IDLE_TIMEOUT: Duration = Duration::from_millis(150);
 
-// The kernel finds out about a dead connection by itself, too, while the sandbox is awake.
-const KEEPALIVE_AFTER: Duration = Duration::from_secs(15);
-const KEEPALIVE_EVERY: Duration = Duration::from_secs(5);
-const KEEPALIVE_ATTEMPTS: u32 = 3;
-const USER_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// What every connection's sockets are set to.
-pub(super) fn tcp_settings() -> TcpSettings {
-    let keepalive = TcpKeepalive::new()
-        .with_time(KEEPALIVE_AFTER)
-        .with_interval(KEEPALIVE_EVERY)
-        .with_retries(KEEPALIVE_ATTEMPTS);
-    let settings = TcpSettings::default()
-        .set_nodelay(true)
-        .set_keepalive(keepalive);
-    #[cfg(target_os = "linux")]
-    let settings = settings.set_user_timeout(USER_TIMEOUT);
-    settings
-}
-
 pub(super) struct Node {
-    client: Client,
-    connection: Renewable<MultiplexedConnection>,
+    server: Server,
+    connection: Renewable<Connection>,
     last_answer: Mutex<Moment>,
 }
 
-impl Node {
-    pub(super) fn new(client: Client) -> Self {
+/// What one node is asked in one round trip.
+#[derive(Clone)]
+pub(super) struct Question {
+    /// Commands, one behind the other.
+    pub(super) commands: Bytes,
+    /// How many they are.
+    pub(super) answers: usize,
+}
+
+impl From<Batch> for Question {
+    fn from(batch: Batch) -> Self {
         Self {
-            client,
+            answers: batch.len(),
+            commands: batch.into_bytes().into(),
+        }
+    }
+}
+
+impl Node {
+    pub(super) fn new(server: Server) -> Self {
+        Self {
+            server,
             connection: Renewable::default(),
             last_answer: Mutex::new(Moment::now()),
         }
     }
 
-    pub(super) fn client(&self) -> &Client {
-        &self.client
-    }
-
-    pub(super) fn address(&self) -> String {
-        self.client.get_connection_info().addr().to_string()
+    pub(super) fn server(&self) -> &Server {
+        &self.server
     }
 
     /// One round trip. Errors of single commands are among the answers.
-    pub(super) async fn ask(&self, commands: &Pipeline) -> RedisResult<Vec<Value>> {
+    pub(super) async fn ask(&self, question: Question) -> RedisResult<Vec<Value>> {
         let lease = self.lease();
         let used_before = lease.used_before;
         let idle = used_before && self.idle() > IDLE;
-        match self.try_ask(commands, lease, idle).await {
+        match self.try_ask(question.clone(), lease, idle).await {
             Err(error) if used_before && error.is_io_error() && (idle || !error.is_timeout()) => {
                 tracing::debug!(%error, idle, "connection to redis was lost, asking again");
-                self.try_ask(commands, self.lease(), false).await
+                self.try_ask(question, self.lease(), false).await
             }
             result => result,
         }
@@ -90,22 +84,17 @@ impl Node {
 
     async fn try_ask(
         &self,
-        commands: &Pipeline,
-        lease: Lease<MultiplexedConnection>,
+        question: Question,
+        lease: Lease<Connection>,
         idle: bool,
     ) -> RedisResult<Vec<Value>> {
         let asked = async {
-            let mut connection = lease.making.await?;
-            commands.query_async::<Vec<Value>>(&mut connection).await
+            let connection = lease.making.await?;
+            let answered = connection.ask(question.commands, question.answers);
+            in_time(RESPONSE_TIMEOUT, "no answer", answered).await
         };
         let result = if idle {
-            timeout(IDLE_TIMEOUT, asked).await.unwrap_or_else(|_| {
-                let problem = "no answer on an idle connection";
-                Err(RedisError::from(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    problem,
-                )))
-            })
+            in_time(IDLE_TIMEOUT, "no answer on an idle connection", asked).await
         } else {
             asked.await
         };
@@ -122,22 +111,15 @@ impl Node {
         result
     }
 
-    fn lease(&self) -> Lease<MultiplexedConnection> {
+    fn lease(&self) -> Lease<Connection> {
         self.connection.get(|| {
-            let client = self.client.clone();
-            let limit = match client.get_connection_info().addr() {
-                ConnectionAddr::TcpTls { .. } => TLS_CONNECT_TIMEOUT,
-                _ => CONNECT_TIMEOUT,
+            let server = self.server.clone();
+            let limit = if server.uses_tls() {
+                TLS_CONNECT_TIMEOUT
+            } else {
+                CONNECT_TIMEOUT
             };
-            let config = AsyncConnectionConfig::new()
-                .set_connection_timeout(Some(limit))
-                .set_response_timeout(Some(RESPONSE_TIMEOUT));
-            async move {
-                client
-                    .get_multiplexed_async_connection_with_config(&config)
-                    .await
-            }
-            .boxed()
+            async move { in_time(limit, "no connection", Connection::open(&server)).await }.boxed()
         })
     }
 
@@ -147,4 +129,15 @@ impl Node {
             .unwrap_or_else(PoisonError::into_inner)
             .elapsed()
     }
+}
+
+async fn in_time<T>(
+    limit: Duration,
+    problem: &'static str,
+    work: impl Future<Output = RedisResult<T>>,
+) -> RedisResult<T> {
+    timeout(limit, work).await.unwrap_or_else(|_| {
+        let late = io::Error::new(io::ErrorKind::TimedOut, problem);
+        Err(RedisError::from(late))
+    })
 }

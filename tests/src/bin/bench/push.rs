@@ -18,8 +18,6 @@ use crate::report::{Goal, Pair, Row};
 use crate::servers::{SLOTS, Servers, key_slots};
 
 const FOLLOWERS: u64 = 20_000;
-/// What one invocation of the fan-out serves by default.
-const AT_ONCE: usize = 5_000;
 const PAIRS: usize = 25;
 
 pub(crate) fn measure() -> Vec<Row> {
@@ -75,10 +73,8 @@ pub(crate) fn deliver(
 ) -> Duration {
     let started = Instant::now();
     runtime.block_on(async {
-        for users in users.chunks(AT_ONCE) {
-            let delivered = timelines.deliver(entry, users, now_millis()).await;
-            assert_eq!(delivered.expect("a delivery"), users.len());
-        }
+        let delivered = timelines.deliver(entry, users, now_millis()).await;
+        assert_eq!(delivered.expect("a delivery"), users.len());
     });
     started.elapsed()
 }
