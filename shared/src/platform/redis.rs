@@ -73,12 +73,16 @@ impl Redis {
         &self,
         commands: impl IntoIterator<Item = Cmd>,
     ) -> Result<Vec<T>> {
+        self.send(self.batch_of(commands)).await
+    }
+
+    fn batch_of(&self, commands: impl IntoIterator<Item = Cmd>) -> Batch {
         let commands = commands.into_iter();
         let mut batch = self.batch(commands.size_hint().0);
         for command in commands {
             batch.push(&command);
         }
-        self.send(batch).await
+        batch
     }
 
     /// Room for so many commands, to be sent together.
@@ -181,9 +185,7 @@ impl Redis {
     }
 
     pub(crate) async fn one<T: FromRedisValue>(&self, command: Cmd) -> Result<T> {
-        let mut batch = self.batch(1);
-        batch.push(&command);
-        let mut answers = self.ask(&[], batch).await?;
+        let mut answers = self.ask(&[], self.batch_of([command])).await?;
         read(answers.pop().unwrap_or(Value::Nil))
     }
 
