@@ -21,7 +21,7 @@ mod slot;
 use std::sync::Arc;
 use std::time::Instant;
 
-use redis::{Cmd, FromRedisValue, RedisResult, ServerErrorKind, Value, cmd, from_redis_value};
+use redis::{Cmd, FromRedisValue, RedisError, RedisResult, ServerErrorKind, Value, cmd, from_redis_value};
 
 pub(crate) use self::batch::Batch;
 use self::breaker::Breaker;
@@ -248,8 +248,11 @@ fn read_all<T: FromRedisValue>(answers: Vec<Value>) -> Result<Vec<T>> {
 
 /// One answer of several that were asked for together.
 pub(crate) fn read<T: FromRedisValue>(answer: Value) -> Result<T> {
-    let answer = answer.extract_error()?;
-    Ok(from_redis_value(answer).map_err(redis::RedisError::from)?)
+    // Only transactions have errors within answers, and Roost sends none.
+    if let Value::ServerError(error) = answer {
+        return Err(RedisError::from(error).into());
+    }
+    Ok(from_redis_value(answer).map_err(RedisError::from)?)
 }
 
 fn is_missing_script(answer: &Value) -> bool {

@@ -25,7 +25,7 @@ use crate::domain::{
     UserId,
 };
 use crate::platform::Roost;
-use crate::platform::redis::{Redis, Script};
+use crate::platform::redis::{Batch, Redis, Script};
 
 const TWEET_SECONDS: u64 = 24 * 3600;
 /// How long tombstones of an erased account stay: three times what a reader may take.
@@ -63,8 +63,8 @@ fn tombstone(author: UserId) -> String {
     format!("-{author}")
 }
 
-/// Enough bytes to read any tombstone, as the last index of a range.
-const MARK_BYTES: usize = 20;
+/// Where a range ends that holds any tombstone: behind a sign and the digits of an id.
+const MARK_END: &[u8] = b"20";
 
 /// What `profile:{u}` holds while nothing may be cached: the account was deleted, or the profile is about to change. It
 /// cannot be read as a profile, so readers ask the table.
@@ -95,7 +95,7 @@ pub enum Lookup {
 
 impl Lookup {
     /// With the counts that were read along. A tweet whose counts are not cached has to be read from the table.
-    fn counted(self, stats: &Value) -> Self {
+    fn counted(self, stats: Value) -> Self {
         match (self, tweet_stats::counts(stats)) {
             (Self::Found(tweet), Some(counts)) => Self::Found(Tweet { counts, ..tweet }),
             (Self::Found(_), None) => Self::Unknown,
@@ -157,35 +157,32 @@ impl Cards {
         reposts: &[Entry],
         users: &BTreeSet<UserId>,
     ) -> Result<Found> {
-        let texts = tweets
-            .iter()
-            .map(|entry| cmd("GET").arg(keys::tweet(entry.tweet)).take());
-        let stats = tweets.iter().map(|entry| tweet_stats::read(entry.tweet));
-        let standing = reposts.iter().map(|entry| read_mark(entry.tweet));
-        let profiles = users
-            .iter()
-            .map(|user| cmd("GET").arg(keys::profile(*user)).take());
-        let counts = users.iter().map(|user| user_counts::read(*user));
-        let reads = texts.chain(stats).chain(standing);
-        let reads = reads.chain(profiles).chain(counts);
-        let answers: Vec<Value> = self.redis.run(reads.collect::<Vec<_>>()).await?;
-        let (texts, rest) = answers.split_at(tweets.len());
-        let (stats, rest) = rest.split_at(tweets.len());
-        let (standing, cards) = rest.split_at(reposts.len());
-        let (profiles, counts) = cards.split_at(users.len());
-        let users = users.iter().zip(profiles.iter().zip(counts));
-        let reposts = reposts.iter().zip(standing);
+        let commands = 2 * (tweets.len() + users.len()) + reposts.len();
+        let mut reads = self.redis.batch(commands);
+        for entry in tweets {
+            ask_tweet(entry.tweet, &mut reads);
+        }
+        for repost in reposts {
+            ask_mark(repost.tweet, &mut reads);
+        }
+        for user in users {
+            reads.add(&[b"GET", keys::profile(*user).as_bytes()]);
+            user_counts::ask(*user, &mut reads);
+        }
+        let mut answers = self.redis.send(reads).await?.into_iter();
+        let mut next = || answers.next().unwrap_or(Value::Nil);
         Ok(Found {
             tweets: tweets
                 .iter()
-                .zip(texts.iter().zip(stats))
-                .map(|(entry, (value, stats))| read_tweet(*entry, value).counted(stats))
+                .map(|entry| read_tweet(*entry, &next()).counted(next()))
                 .collect(),
             reposts: reposts
-                .map(|(entry, mark)| Standing::read(*entry, mark))
+                .iter()
+                .map(|entry| Standing::read(*entry, &next()))
                 .collect(),
             users: users
-                .filter_map(|(id, (profile, counts))| Some((*id, read_user(*id, profile, counts)?)))
+                .iter()
+                .filter_map(|id| Some((*id, read_user(*id, &next(), next())?)))
                 .collect(),
         })
     }
@@ -193,21 +190,18 @@ impl Cards {
     /// One round trip: the tweets with these ids, in their order, whoever wrote them. `None` for what the cache does not
     /// know, or knows as deleted: only the author's own tombstone counts, and here the author is not known.
     pub async fn tweets(&self, ids: &[TweetId]) -> Result<Vec<Option<Tweet>>> {
-        let reads = ids.iter().map(|id| cmd("GET").arg(keys::tweet(*id)).take());
-        let stats = ids.iter().map(|id| tweet_stats::read(*id));
-        let answers: Vec<Value> = self
-            .redis
-            .run(reads.chain(stats).collect::<Vec<_>>())
-            .await?;
-        let (tweets, stats) = answers.split_at(ids.len());
-        let found = ids
-            .iter()
-            .zip(tweets.iter().zip(stats))
-            .map(|(id, (value, stats))| {
-                let tweet = parse::<CachedTweet>(value)?.tweet(*id);
-                let counts = tweet_stats::counts(stats)?;
-                Some(Tweet { counts, ..tweet })
-            });
+        let mut reads = self.redis.batch(2 * ids.len());
+        for id in ids {
+            ask_tweet(*id, &mut reads);
+        }
+        let mut answers = self.redis.send(reads).await?.into_iter();
+        let mut next = || answers.next().unwrap_or(Value::Nil);
+        let found = ids.iter().map(|id| {
+            let (value, stats) = (next(), next());
+            let tweet = parse::<CachedTweet>(&value)?.tweet(*id);
+            let counts = tweet_stats::counts(stats)?;
+            Some(Tweet { counts, ..tweet })
+        });
         Ok(found.collect())
     }
 
@@ -273,8 +267,11 @@ impl Cards {
         let both = entries.iter().flat_map(|entry| [*entry, entry.shown()]);
         let plain = both.map(|entry| Entry::new(entry.tweet, entry.author));
         let plain: BTreeSet<Entry> = plain.collect();
-        let reads = plain.iter().map(|entry| read_mark(entry.tweet));
-        let marks: Vec<Value> = self.redis.run(reads.collect::<Vec<_>>()).await?;
+        let mut reads = self.redis.batch(plain.len());
+        for entry in &plain {
+            ask_mark(entry.tweet, &mut reads);
+        }
+        let marks: Vec<Value> = self.redis.send(reads).await?;
         let buried = plain.into_iter().zip(marks);
         let buried = buried.filter(|(entry, mark)| is_tombstone(*entry, mark));
         let buried: HashSet<TweetId> = buried.map(|(entry, _)| entry.tweet).collect();
@@ -432,17 +429,22 @@ impl CachedTweet {
     }
 }
 
-/// The command that reads enough of `tweet:{t}` to know a tombstone.
-fn read_mark(tweet: TweetId) -> Cmd {
-    cmd("GETRANGE")
-        .arg(keys::tweet(tweet))
-        .arg(0)
-        .arg(MARK_BYTES)
-        .take()
+/// Asks for a tweet and its counts.
+fn ask_tweet(tweet: TweetId, reads: &mut Batch) {
+    reads.add(&[b"GET", keys::tweet(tweet).as_bytes()]);
+    tweet_stats::ask(tweet, reads);
+}
+
+/// Asks for enough of `tweet:{t}` to know a tombstone.
+fn ask_mark(tweet: TweetId, reads: &mut Batch) {
+    reads.add(&[b"GETRANGE", keys::tweet(tweet).as_bytes(), b"0", MARK_END]);
 }
 
 fn is_tombstone(entry: Entry, value: &Value) -> bool {
-    matches!(value, Value::BulkString(bytes) if *bytes == tombstone(entry.author).into_bytes())
+    let Value::BulkString(bytes) = value else {
+        return false;
+    };
+    bytes.first() == Some(&b'-') && *bytes == tombstone(entry.author).into_bytes()
 }
 
 impl Standing {
@@ -468,7 +470,7 @@ fn read_tweet(entry: Entry, value: &Value) -> Lookup {
     }
 }
 
-fn read_user(id: UserId, profile: &Value, counts: &Value) -> Option<User> {
+fn read_user(id: UserId, profile: &Value, counts: Value) -> Option<User> {
     let profile: Profile = parse(profile)?;
     let counts = user_counts::shown(counts)?;
     Some(User {

@@ -8,14 +8,14 @@
 
 use std::sync::LazyLock;
 
-use redis::{Cmd, cmd};
+use redis::cmd;
 
 use super::tweets::NEWEST;
 use super::{FillToken, keys};
 use crate::domain::timeline::{ALL_KNOWN, Source};
 use crate::domain::{Entry, TweetId, TweetRef, UserId};
 use crate::platform::Roost;
-use crate::platform::redis::{Redis, Script};
+use crate::platform::redis::{Batch, Redis, Script};
 use crate::{Error, Result};
 
 /// How many tweets a feed keeps. There are few feeds, so this is no parameter.
@@ -76,11 +76,12 @@ impl Feeds {
         } else {
             down_to.millis().to_string()
         };
-        let reads = authors.iter().map(|author| {
+        let mut reads = self.redis.batch(authors.len());
+        for author in authors {
             let range = ("+inf", oldest.as_str());
-            range_of(*author, range, count + 1)
-        });
-        let answers: Vec<Vec<String>> = self.redis.run(reads.collect::<Vec<_>>()).await?;
+            ask_range(*author, range, count + 1, &mut reads);
+        }
+        let answers: Vec<Vec<String>> = self.redis.send(reads).await?;
         let read = authors.iter().zip(answers);
         read.map(|(author, members)| match members.split_first() {
             Some((first, members)) if first == TOP => {
@@ -105,11 +106,12 @@ impl Feeds {
         from: &[(UserId, TweetId)],
         count: usize,
     ) -> Result<Vec<Option<Source>>> {
-        let reads = from.iter().map(|(author, below)| {
+        let mut reads = self.redis.batch(from.len());
+        for (author, below) in from {
             let newest = below.millis().to_string();
-            range_of(*author, (&newest, "-inf"), count)
-        });
-        let answers: Vec<Vec<String>> = self.redis.run(reads.collect::<Vec<_>>()).await?;
+            ask_range(*author, (&newest, "-inf"), count, &mut reads);
+        }
+        let answers: Vec<Vec<String>> = self.redis.send(reads).await?;
         let read = from.iter().zip(answers);
         read.map(|((author, below), members)| source(*author, *below, &members))
             .collect()
@@ -165,11 +167,17 @@ impl Feeds {
     }
 }
 
-/// Members from the newest to the oldest of these scores.
-fn range_of(author: UserId, (newest, oldest): (&str, &str), count: usize) -> Cmd {
-    let mut read = cmd("ZREVRANGEBYSCORE");
-    read.arg(keys::feed(author)).arg(newest).arg(oldest);
-    read.arg("LIMIT").arg(0).arg(count).take()
+/// Asks for members from the newest to the oldest of these scores.
+fn ask_range(author: UserId, (newest, oldest): (&str, &str), count: usize, reads: &mut Batch) {
+    reads.add(&[
+        b"ZREVRANGEBYSCORE",
+        keys::feed(author).as_bytes(),
+        newest.as_bytes(),
+        oldest.as_bytes(),
+        b"LIMIT",
+        b"0",
+        count.to_string().as_bytes(),
+    ]);
 }
 
 fn scored(entry: Entry) -> (String, String) {

@@ -1,9 +1,27 @@
 //! Every Redis key. The braces are literal: they are the cluster's hash tag, so that all keys of one user share a
 //! shard and can be read in one pipeline.
 
-use std::fmt::Write as _;
-
 use crate::domain::{TweetId, UserId};
+
+const HOME_TIMELINE: &str = "home_timeline";
+
+/// `name:{id}`. A page makes a hundred keys, so this is quicker than formatting.
+fn of(name: &str, id: u64) -> String {
+    let mut key = String::with_capacity(name.len() + LONGEST_ID + ":{}:tweets".len());
+    write(name, id, &mut key);
+    key
+}
+
+/// The same at the end of a text.
+fn write(name: &str, id: u64, into: &mut String) {
+    into.push_str(name);
+    into.push_str(":{");
+    into.push_str(itoa::Buffer::new().format(id));
+    into.push('}');
+}
+
+/// Digits of the largest id.
+const LONGEST_ID: usize = 20;
 
 /// Everything that is kept under a user's id.
 pub(crate) fn of_user(user: UserId) -> Vec<String> {
@@ -41,117 +59,114 @@ pub(crate) fn of_tweet(tweet: TweetId) -> Vec<String> {
 pub(crate) const ALL_HOME_TIMELINES: &str = "home_timeline:*";
 
 pub(crate) fn home_timeline(user: UserId) -> String {
-    let mut key = String::new();
-    write_home_timeline(user, &mut key);
-    key
+    of(HOME_TIMELINE, user.get())
 }
 
 /// The same at the end of a text: a fan-out needs thousands of them, one after the other.
 pub(crate) fn write_home_timeline(user: UserId, into: &mut String) {
-    // Writing to a String does not fail.
-    let _ = write!(into, "home_timeline:{{{user}}}");
+    write(HOME_TIMELINE, user.get(), into);
 }
 
 /// Authors who were unfollowed so lately that an entry of theirs may still be on its way to the user's list.
 pub(crate) fn hidden(user: UserId) -> String {
-    format!("hidden:{{{user}}}")
+    of("hidden", user.get())
 }
 
 /// Authors whom the user must not be shown, as the table `relations` says.
 pub(crate) fn excluded(user: UserId) -> String {
-    format!("excluded:{{{user}}}")
+    of("excluded", user.get())
 }
 
 /// The right to fill [`excluded`]. Every change takes it away.
 pub(crate) fn excluded_fill(user: UserId) -> String {
-    format!("excluded_fill:{{{user}}}")
+    of("excluded_fill", user.get())
 }
 
 /// The right to rebuild the user's list.
 pub(crate) fn rebuild(user: UserId) -> String {
-    format!("rebuild:{{{user}}}")
+    of("rebuild", user.get())
 }
 
 /// The newest tweets of an author who is pulled.
 pub(crate) fn feed(author: UserId) -> String {
-    format!("user:{{{author}}}:tweets")
+    of("user", author.get()) + ":tweets"
 }
 
 /// The right to fill the feed. Every change of the feed deletes it.
 pub(crate) fn feed_fill(author: UserId) -> String {
-    format!("feed_fill:{{{author}}}")
+    of("feed_fill", author.get())
 }
 
 /// The authors whom a user follows and who are pulled.
 pub(crate) fn my_celebs(user: UserId) -> String {
-    format!("my_celebs:{{{user}}}")
+    of("my_celebs", user.get())
 }
 
 /// Like [`feed_fill`], for [`my_celebs`].
 pub(crate) fn my_celebs_fill(user: UserId) -> String {
-    format!("my_celebs_fill:{{{user}}}")
+    of("my_celebs_fill", user.get())
 }
 
 /// Which tweets the user has reacted to.
 pub(crate) fn reacted(user: UserId) -> String {
-    format!("reacted:{{{user}}}")
+    of("reacted", user.get())
 }
 
 /// Like [`feed_fill`], for [`reacted`].
 pub(crate) fn reacted_fill(user: UserId) -> String {
-    format!("reacted_fill:{{{user}}}")
+    of("reacted_fill", user.get())
 }
 
 /// How close the user is to authors.
 pub(crate) fn affinity(user: UserId) -> String {
-    format!("affinity:{{{user}}}")
+    of("affinity", user.get())
 }
 
 /// What the user did lately with the tweets of others.
 pub(crate) fn deeds(user: UserId) -> String {
-    format!("deeds:{{{user}}}")
+    of("deeds", user.get())
 }
 
 /// How far the user has read.
 pub(crate) fn marker(user: UserId) -> String {
-    format!("marker:{{{user}}}")
+    of("marker", user.get())
 }
 
 /// The user has read in this hour.
 pub(crate) fn active(user: UserId) -> String {
-    format!("active:{{{user}}}")
+    of("active", user.get())
 }
 
 /// The user's list was made before they came to read it.
 pub(crate) fn warmed(user: UserId) -> String {
-    format!("warmed:{{{user}}}")
+    of("warmed", user.get())
 }
 
 pub(crate) fn user_counts(user: UserId) -> String {
-    format!("user_counts:{{{user}}}")
+    of("user_counts", user.get())
 }
 
 pub(crate) fn profile(user: UserId) -> String {
-    format!("profile:{{{user}}}")
+    of("profile", user.get())
 }
 
 /// Like [`feed_fill`], for [`profile`].
 pub(crate) fn profile_fill(user: UserId) -> String {
-    format!("profile_fill:{{{user}}}")
+    of("profile_fill", user.get())
 }
 
 pub(crate) fn tweet(tweet: TweetId) -> String {
-    format!("tweet:{{{tweet}}}")
+    of("tweet", tweet.get())
 }
 
 /// How many people reacted to the tweet.
 pub(crate) fn stats(tweet: TweetId) -> String {
-    format!("stats:{{{tweet}}}")
+    of("stats", tweet.get())
 }
 
 /// What became of the tweet's delivery.
 pub(crate) fn receipt(tweet: TweetId) -> String {
-    format!("receipt:{{{tweet}}}")
+    of("receipt", tweet.get())
 }
 
 /// Those who are connected, one of several sets.
@@ -166,7 +181,7 @@ pub(crate) fn fans(author: UserId, set: u8) -> String {
 
 /// It was looked up lately of whom the user is a fan.
 pub(crate) fn fan(user: UserId) -> String {
-    format!("fan:{{{user}}}")
+    of("fan", user.get())
 }
 
 /// The right to have [`listeners`] made anew.

@@ -110,15 +110,16 @@ impl Reacted {
 
     /// One round trip: what the user thinks of these tweets.
     pub async fn to_tweets(&self, user: UserId, tweets: &[TweetId]) -> Result<Known> {
-        let floors = KINDS.map(|kind| letter(kind).to_owned());
         let asked = KINDS.map(|kind| tweets.iter().map(move |tweet| field(kind, *tweet)));
-        let fields: Vec<String> = floors
-            .into_iter()
-            .chain(asked.into_iter().flatten())
-            .collect();
-        let read = cmd("HMGET").arg(keys::reacted(user)).arg(&fields).take();
-        let answer: Vec<Option<u64>> = self.redis.one(read).await?;
-        Ok(Known::read(tweets, &answer))
+        let fields: Vec<String> = asked.into_iter().flatten().collect();
+        let key = keys::reacted(user);
+        let floors = KINDS.map(|kind| letter(kind).as_bytes());
+        let words = [b"HMGET", key.as_bytes()].into_iter().chain(floors);
+        let words: Vec<&[u8]> = words.chain(fields.iter().map(String::as_bytes)).collect();
+        let mut read = self.redis.batch(1);
+        read.add(&words);
+        let answer: Vec<Vec<Option<u64>>> = self.redis.send(read).await?;
+        Ok(Known::read(tweets, &answer.concat()))
     }
 
     /// Notes that a reaction was made or taken back.

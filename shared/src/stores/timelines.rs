@@ -212,7 +212,7 @@ impl Timelines {
         for user in users {
             key.clear();
             keys::write_home_timeline(*user, &mut key);
-            pushes.add([b"LPUSHX", key.as_bytes(), &entry]);
+            pushes.add(&[b"LPUSHX", key.as_bytes(), &entry]);
         }
         let lengths: Vec<usize> = self.redis.send(pushes).await?;
         let overgrown = users

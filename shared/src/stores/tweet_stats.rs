@@ -5,13 +5,13 @@
 
 use std::sync::LazyLock;
 
-use redis::{Cmd, Value, cmd};
+use redis::Value;
 
 use super::keys;
 use crate::Result;
 use crate::domain::{ReactionCounts, TweetId};
 use crate::platform::Roost;
-use crate::platform::redis::{self as connection, Redis, Script};
+use crate::platform::redis::{self as connection, Batch, Redis, Script};
 
 /// Longer than the tweet beside it, so that the tweet is not read from the table for its counts alone.
 const SECONDS: u64 = 30 * 3600;
@@ -55,17 +55,21 @@ impl TweetStats {
     }
 }
 
-/// The command that reads the counts, for a pipeline that reads more than that.
-pub(super) fn read(tweet: TweetId) -> Cmd {
-    cmd("HMGET")
-        .arg(keys::stats(tweet))
-        .arg(&["version", "like_count", "reply_count", "repost_count"])
-        .take()
+/// Asks for the counts beside other things.
+pub(super) fn ask(tweet: TweetId, reads: &mut Batch) {
+    reads.add(&[
+        b"HMGET",
+        keys::stats(tweet).as_bytes(),
+        b"version",
+        b"like_count",
+        b"reply_count",
+        b"repost_count",
+    ]);
 }
 
-/// The answer to [`read`]; `None` if Redis does not know this tweet's counts.
-pub(super) fn counts(answer: &Value) -> Option<ReactionCounts> {
-    let (version, like_count, reply_count, repost_count) = connection::read(answer.clone()).ok()?;
+/// The answer to [`ask`]; `None` if Redis does not know this tweet's counts.
+pub(super) fn counts(answer: Value) -> Option<ReactionCounts> {
+    let (version, like_count, reply_count, repost_count) = connection::read(answer).ok()?;
     Some(ReactionCounts {
         like_count,
         reply_count,

@@ -14,7 +14,7 @@ use crate::Result;
 use crate::domain::UserId;
 use crate::domain::tier::{Tier, TierAndEpoch};
 use crate::platform::Roost;
-use crate::platform::redis::{self as connection, Redis, Script};
+use crate::platform::redis::{self as connection, Batch, Redis, Script};
 
 const SECONDS: u64 = 7 * 24 * 3600;
 
@@ -134,17 +134,20 @@ pub(super) fn bury(user: UserId, seconds: u64) -> [Cmd; 3] {
     ]
 }
 
-/// The command that reads what a card shows, for a pipeline that reads more than that.
-pub(super) fn read(user: UserId) -> Cmd {
-    cmd("HMGET")
-        .arg(keys::user_counts(user))
-        .arg(&["follower_count", "following_count", "is_celebrity"])
-        .take()
+/// Asks for what a card shows, beside other things.
+pub(super) fn ask(user: UserId, reads: &mut Batch) {
+    reads.add(&[
+        b"HMGET",
+        keys::user_counts(user).as_bytes(),
+        b"follower_count",
+        b"following_count",
+        b"is_celebrity",
+    ]);
 }
 
-/// The answer to [`read`]; `None` if Redis does not know this user.
-pub(super) fn shown(answer: &Value) -> Option<Shown> {
-    let (follower_count, following_count, is_celebrity) = connection::read(answer.clone()).ok()?;
+/// The answer to [`ask`]; `None` if Redis does not know this user.
+pub(super) fn shown(answer: Value) -> Option<Shown> {
+    let (follower_count, following_count, is_celebrity) = connection::read(answer).ok()?;
     Some(Shown {
         follower_count,
         following_count,

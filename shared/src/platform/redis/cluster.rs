@@ -169,7 +169,7 @@ impl Cluster {
         let asked = known.into_iter().map(|node| {
             async move {
                 let mut batch = Batch::new(false, 1);
-                batch.add([b"CLUSTER", b"SLOTS"]);
+                batch.add(&[b"CLUSTER", b"SLOTS"]);
                 let answer = node.ask(batch.into()).await?.pop().unwrap_or(Value::Nil);
                 self.slot_map(answer.extract_error()?, &node.server().host)
             }
