@@ -70,7 +70,9 @@ pub use page::{
 pub use patience::{
     PATIENCE, eventually, expect_equal, in_parallel, insist, now_seconds, stretched, throughout,
 };
-pub use proxy::{DynamoGate, DynamoProxy, read_value, redis_ahead_by, redis_watched};
+pub use proxy::{
+    DynamoGate, DynamoProxy, dynamodb_by_heart, read_value, redis_ahead_by, redis_watched,
+};
 pub use race::{Contest, Interleavings, Party, Race, Stage, Step};
 pub use redis_cluster::RedisCluster;
 pub use steps::{expect_followers, expect_oracle, expect_tier, given_reader};

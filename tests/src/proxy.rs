@@ -4,7 +4,7 @@
 //! seven commands is seven requests here, and the next is not read before the last was answered. Each has to go through
 //! a [`Door`], which may write it down or hold it back.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -172,6 +172,34 @@ fn carry_http(client: &TcpStream, server: &TcpStream, door: &Door) -> io::Result
             answer.carry(ask, client)
         })?;
     }
+}
+
+/// The URL of a DynamoDB that takes no time for a query that it has answered before: it gives the same answer again.
+pub fn dynamodb_by_heart(url: &str) -> String {
+    let server = url.trim_start_matches("http://").trim_end_matches('/');
+    let learnt = Arc::<Mutex<HashMap<Vec<u8>, Vec<u8>>>>::default();
+    let carry = move |client: &TcpStream, server: &TcpStream| {
+        let (mut asking, mut answering) = (BufReader::new(client), BufReader::new(server));
+        let (mut asked, mut answered) = (server, client);
+        loop {
+            let (head, body) = read_message(&mut asking)?;
+            let known = learnt.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = known.get(&body).cloned();
+            if let Some(answer) = known {
+                answered.write_all(&answer)?;
+                continue;
+            }
+            asked.write_all(&[head.as_bytes(), &body].concat())?;
+            let (status, text) = read_message(&mut answering)?;
+            let answer = [status.as_bytes(), &text].concat();
+            answered.write_all(&answer)?;
+            if head.contains("DynamoDB_20120810.Query") {
+                let mut learnt = learnt.lock().unwrap_or_else(PoisonError::into_inner);
+                learnt.insert(body, answer);
+            }
+        }
+    };
+    format!("http://{}", listen(server.to_owned(), carry))
 }
 
 /// Head and body of a request or an answer of HTTP/1.1. The length must be given, as DynamoDB and its clients do.

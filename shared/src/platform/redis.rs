@@ -21,7 +21,9 @@ mod slot;
 use std::sync::Arc;
 use std::time::Instant;
 
-use redis::{Cmd, FromRedisValue, RedisError, RedisResult, ServerErrorKind, Value, cmd, from_redis_value};
+use redis::{
+    Cmd, FromRedisValue, RedisError, RedisResult, ServerErrorKind, Value, cmd, from_redis_value,
+};
 
 pub(crate) use self::batch::Batch;
 use self::breaker::Breaker;
