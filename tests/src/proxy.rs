@@ -183,8 +183,10 @@ pub fn dynamodb_by_heart(url: &str) -> String {
         let (mut asked, mut answered) = (server, client);
         loop {
             let (head, body) = read_message(&mut asking)?;
-            let known = learnt.lock().unwrap_or_else(PoisonError::into_inner);
-            let known = known.get(&body).cloned();
+            let known = {
+                let learnt = learnt.lock().unwrap_or_else(PoisonError::into_inner);
+                learnt.get(&body).cloned()
+            };
             if let Some(answer) = known {
                 answered.write_all(&answer)?;
                 continue;
