@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::{Buf, Bytes, BytesMut};
 use redis::{RedisError, RedisResult, Value};
@@ -21,7 +21,11 @@ const TOGETHER: usize = 64;
 const ARRIVING: usize = 32 * 1024;
 
 #[derive(Clone)]
-pub(super) struct Connection(mpsc::UnboundedSender<Request>);
+pub(super) struct Connection {
+    requests: mpsc::UnboundedSender<Request>,
+    /// Why it ended. Whoever asks next or still waits says so, because only they know for which request.
+    end: Arc<OnceLock<io::Error>>,
+}
 
 struct Request {
     commands: Bytes,
@@ -41,12 +45,16 @@ impl Connection {
     pub(super) async fn open(server: &Server) -> RedisResult<Self> {
         let stream = server.connect().await?;
         let (sender, requests) = mpsc::unbounded_channel();
+        let end = Arc::<OnceLock<io::Error>>::default();
+        let connection = Self {
+            requests: sender,
+            end: Arc::clone(&end),
+        };
         tokio::spawn(async move {
             if let Err(error) = serve(stream, requests).await {
-                tracing::debug!(%error, "connection to redis ended");
+                let _ = end.set(error);
             }
         });
-        let connection = Self(sender);
         let mut greeting = Batch::new(false, 2);
         for command in server.greeting() {
             greeting.push(&command);
@@ -69,7 +77,12 @@ impl Connection {
             answers,
             asker,
         };
-        self.0.send(request).map_err(|_| lost())?;
+        let lost = || {
+            let why = self.end.get().map(ToString::to_string);
+            let why = why.unwrap_or_else(|| "the connection was lost".to_owned());
+            RedisError::from(io::Error::new(io::ErrorKind::BrokenPipe, why))
+        };
+        self.requests.send(request).map_err(|_| lost())?;
         answered.await.map_err(|_| lost())
     }
 }
@@ -132,9 +145,4 @@ fn answer<'a>(waiting: &mut VecDeque<Waiting>, mut arrived: &'a [u8]) -> io::Res
 
 fn lock(waiting: &Mutex<VecDeque<Waiting>>) -> MutexGuard<'_, VecDeque<Waiting>> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn lost() -> RedisError {
-    let problem = "the connection was lost";
-    RedisError::from(io::Error::new(io::ErrorKind::BrokenPipe, problem))
 }

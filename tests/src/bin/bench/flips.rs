@@ -1,7 +1,7 @@
 //! What a flip costs: an author with many followers becomes a celebrity, and then normal again, in a local cloud.
 //!
-//! One follower in [`ONE_IN`] is active. An active follower has a full list, and knows whom to pull. The cost is what Redis
-//! counts by itself, and how often the log says that a share of the followers was told.
+//! Some followers are active. An active follower has a full list, and knows whom to pull. The cost is what Redis counts by
+//! itself, and how often the log says that a share of the followers was told.
 
 use std::time::{Duration, Instant};
 
@@ -20,10 +20,9 @@ use crate::servers::connect;
 use crate::stack::{made, port_of, roost, sdk};
 
 const PART: &str = "flips";
-/// Followers of the author, unless `REACH` is less.
-const MOST: usize = 100_000;
-/// Of so many followers one is active.
-const ONE_IN: usize = 10;
+/// Followers of the author, and of how many one is active: full lists of a hundred thousand people would be two gigabytes.
+/// Authors with more followers than `REACH` are left out.
+const AUTHORS: [(usize, usize); 2] = [(100_000, 10), (1_000_000, 100)];
 /// Entries of a list, and how far they are apart.
 const CAP: u64 = 800;
 const LISTED_EVERY_MS: u64 = 90_000;
@@ -38,18 +37,29 @@ const LIMIT: Duration = Duration::from_secs(600);
 const QUIET: Duration = Duration::from_millis(500);
 
 pub(crate) fn measure() -> Vec<Row> {
-    let followers = largest().min(MOST);
-    println!("flips: {followers} followers, one in {ONE_IN} of them active");
-    one_thread().block_on(async {
-        let mut flips = Flips::prepare(followers).await;
-        let promoted = flips.flip(Tier::Promoting).await;
-        flips.check(true);
-        let demoted = flips.flip(Tier::Demoting).await;
-        flips.check(false);
-        let rows = [("promotion", promoted), ("demotion", demoted)];
-        let rows = rows.map(|(name, cost)| cost.rows(&format!("{name}, {followers} followers")));
-        rows.into_iter().flatten().collect()
-    })
+    let authors = AUTHORS.into_iter();
+    let authors = authors.filter(|(followers, _)| *followers <= largest());
+    let rows = authors.map(|(followers, one_in)| {
+        println!("flips: {followers} followers, one in {one_in} of them active");
+        one_thread().block_on(flip(followers, one_in))
+    });
+    rows.flatten().collect()
+}
+
+async fn flip(followers: usize, one_in: usize) -> Vec<Row> {
+    let mut flips = Flips::prepare(followers, one_in).await;
+    let promoted = flips.flip(Tier::Promoting).await;
+    flips.check(true);
+    let demoted = flips.flip(Tier::Demoting).await;
+    flips.check(false);
+    let active = flips.active.len();
+    let rows = [("promotion", promoted), ("demotion", demoted)];
+    let rows = rows.map(|(name, cost)| {
+        cost.rows(&format!(
+            "{name}, {followers} followers, {active} of them active"
+        ))
+    });
+    rows.into_iter().flatten().collect()
 }
 
 struct Flips {
@@ -82,7 +92,7 @@ struct Cost {
 }
 
 impl Flips {
-    async fn prepare(followers: usize) -> Self {
+    async fn prepare(followers: usize, one_in: usize) -> Self {
         let bench = Bench::start("false").await;
         let environment = bench.cloud.environment();
         let mut redis = connect(port_of(&environment["REDIS_URL"]));
@@ -94,7 +104,7 @@ impl Flips {
         quiet(&mut redis).await;
         let ids = spread(followers);
         bench.follow(&author, &ids).await;
-        let active: Vec<u64> = ids.into_iter().step_by(ONE_IN).collect();
+        let active: Vec<u64> = ids.into_iter().step_by(one_in).collect();
         activate(&mut redis, &active);
         let roost = roost(&sdk().await, environment);
         Self {

@@ -8,6 +8,7 @@
 //! - [`post`]: what a POST pays for delivering a small author's tweet.
 //! - [`fan_out`]: deliveries with followers read from the tables, with and without asking who is connected.
 //! - [`reach`]: a tweet to all of up to a million followers through the local cloud, and a small author beside it.
+//! - [`follows`]: how fast people are followed, and how fast that is counted.
 //! - [`flips`]: an author with many followers becomes a celebrity, and normal again.
 //! - [`page`]: a warm home page against a round trip to Redis; its round trips, bytes and kinds. With [`crowd`]: many readers
 //!   of the same celebrities.
@@ -30,6 +31,7 @@ mod cores;
 mod crowd;
 mod fan_out;
 mod flips;
+mod follows;
 mod graph;
 mod instead;
 mod memory;
@@ -59,7 +61,7 @@ use tokio::runtime::{Builder, Runtime};
 type Measure = fn() -> Vec<Row>;
 
 /// The parts by name, in the order in which they are measured.
-const PARTS: [(&str, Measure); 11] = [
+const PARTS: [(&str, Measure); 12] = [
     ("push", push::measure),
     ("fanout", fan_out::measure),
     ("post", post::measure),
@@ -70,6 +72,7 @@ const PARTS: [(&str, Measure); 11] = [
     ("instead", instead::measure),
     ("mix", mix::measure),
     ("reach", reach::measure),
+    ("follows", follows::measure),
     ("flips", flips::measure),
 ];
 
