@@ -47,7 +47,7 @@ static OWN_CLOUDS: Turns<()> = Turns::const_new(());
 pub struct LocalCloud {
     client: Client,
     target: Target,
-    _turn: MutexGuard<'static, ()>,
+    _turn: Option<MutexGuard<'static, ()>>,
 }
 
 /// A process that waits for, or works on, invocations of one function.
@@ -88,7 +88,18 @@ impl LocalCloud {
         Self {
             client: Client::new(target.clone(), shared),
             target,
-            _turn: turn,
+            _turn: Some(turn),
+        }
+    }
+
+    /// Starts one more, for whoever has one already and compares the two.
+    pub async fn start_beside(&self, parameters: &[(&str, &str)]) -> Self {
+        let shared = Turn::shared().await;
+        let target = Process::start(parameters).await;
+        Self {
+            client: Client::new(target.clone(), shared),
+            target,
+            _turn: None,
         }
     }
 

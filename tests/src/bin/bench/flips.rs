@@ -93,7 +93,7 @@ struct Cost {
 
 impl Flips {
     async fn prepare(followers: usize, one_in: usize) -> Self {
-        let bench = Bench::start("false").await;
+        let bench = Bench::start().await;
         let environment = bench.cloud.environment();
         let mut redis = connect(port_of(&environment["REDIS_URL"]));
         let author = bench.cloud.client().sign_up("author").await;

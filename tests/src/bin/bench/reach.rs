@@ -22,7 +22,7 @@ const SMALL_AUTHOR: usize = 20;
 /// How often the small author posts, with nothing else to do and beside the largest.
 const SMALL_TWEETS: usize = 100;
 /// Tweets of the largest author in the cloud that polls.
-const POLLED_TWEETS: usize = 5;
+const POLLED_TWEETS: usize = 3;
 /// No tweet takes so long.
 const LIMIT: Duration = Duration::from_secs(300);
 /// How far ids are apart that were given one year apart.
@@ -47,7 +47,7 @@ pub(crate) fn measure() -> Vec<Row> {
 }
 
 async fn rows(largest: usize) -> Vec<Row> {
-    let bench = Bench::start("false").await;
+    let bench = Bench::start().await;
     let ids = spread(largest);
     bench.cache.activate(&ids).await;
     let mut rows = Vec::new();
@@ -87,7 +87,7 @@ async fn rows(largest: usize) -> Vec<Row> {
 /// How much longer a tweet to all of these takes if every stream is polled. Both clouds deliver in turn, because the machine
 /// is not equally fast all the time.
 async fn polling(woken: &Bench, star: &User, followers: &[u64]) -> Row {
-    let polled = Bench::start("true").await;
+    let polled = woken.polled_beside().await;
     polled.cache.activate(followers).await;
     let polled_star = polled.author(followers).await;
     let mut more = Vec::new();
@@ -167,6 +167,18 @@ impl Reach {
     }
 }
 
+const fn parameters(polling: &'static str) -> [(&'static str, &'static str); 6] {
+    [
+        ("ROOST_LAMBDA_POLLING", polling),
+        ("CELEBRITY_THRESHOLD", "1000000000"),
+        ("WARMING_RATE", "0"),
+        // As a deployment has them by default.
+        ("STREAM_MODE", "PROVISIONED"),
+        ("STREAM_SHARDS", "1"),
+        ("PARALLEL_BATCHES", "2"),
+    ]
+}
+
 pub(crate) struct Bench {
     pub(crate) cloud: LocalCloud,
     pub(crate) tables: Tables,
@@ -174,17 +186,16 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    pub(crate) async fn start(polling: &str) -> Self {
-        let cloud = LocalCloud::start(&[
-            ("ROOST_LAMBDA_POLLING", polling),
-            ("CELEBRITY_THRESHOLD", "1000000000"),
-            ("WARMING_RATE", "0"),
-            // As a deployment has them by default.
-            ("STREAM_MODE", "PROVISIONED"),
-            ("STREAM_SHARDS", "1"),
-            ("PARALLEL_BATCHES", "2"),
-        ])
-        .await;
+    pub(crate) async fn start() -> Self {
+        Self::of(LocalCloud::start(&parameters("false")).await).await
+    }
+
+    /// The same, polled as Lambda does.
+    async fn polled_beside(&self) -> Self {
+        Self::of(self.cloud.start_beside(&parameters("true")).await).await
+    }
+
+    async fn of(cloud: LocalCloud) -> Self {
         let tables = cloud.client().tables().await.expect("tables");
         let cache = cloud.client().cache().await.expect("a Redis");
         // Millions of edges are written here, and counting them is not what is measured.
