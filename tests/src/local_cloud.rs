@@ -92,7 +92,7 @@ impl LocalCloud {
         }
     }
 
-    /// Starts one more, for whoever has one already and compares the two.
+    /// Starts a second one beside this one, to compare the two.
     pub async fn start_beside(&self, parameters: &[(&str, &str)]) -> Self {
         let shared = Turn::shared().await;
         let target = Process::start(parameters).await;
